@@ -1,0 +1,62 @@
+"""What can go wrong while a file becomes a document. Every message names the file, the place where one is known, and the cure.
+
+IngestError
+├── LoadError
+│   ├── UnsupportedType    no parser for this kind of file
+│   ├── EmptyFile          zero bytes
+│   ├── NoText             nothing to read: white space only, or pages that are pictures
+│   ├── PasswordNeeded     an encrypted file
+│   ├── DamagedFile        the parser could not read it
+│   ├── TooLarge           over one of `Limits`
+│   └── ParserStopped      the parser ran out of time or memory, or died
+├── BadName                a name that steps out of its folder, or has no letters
+└── Cancelled              somebody asked for the run to stop
+"""
+
+
+class IngestError(Exception):
+    """Any failure of ingest. `place` says where in the file, where that is known."""
+
+    def __init__(self, message: str, place: str = "") -> None:
+        super().__init__(message)
+        self.place = place
+
+
+class LoadError(IngestError):
+    pass
+
+
+class UnsupportedType(LoadError):
+    pass
+
+
+class EmptyFile(LoadError):
+    pass
+
+
+class NoText(LoadError):
+    pass
+
+
+class PasswordNeeded(LoadError):
+    pass
+
+
+class DamagedFile(LoadError):
+    pass
+
+
+class TooLarge(LoadError):
+    pass
+
+
+class ParserStopped(LoadError):
+    pass
+
+
+class BadName(IngestError):
+    pass
+
+
+class Cancelled(IngestError):
+    pass

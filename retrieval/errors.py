@@ -1,0 +1,53 @@
+"""What can go wrong in retrieval.
+
+RetrievalError
+├── UnknownCollection     no collection of that name
+├── UnknownDocument       no document with that id
+├── UnknownPage           no page with that key
+├── UnknownJob            no job with that id
+├── NameTaken             another file holds that name in the collection
+├── EmbedderMismatch      the collection was indexed by another embedder
+├── EmbedderUnavailable   the embedder's package or files are not installed
+├── EmptyQuestion         a question without text
+└── CatalogueTooNew       the catalogue was written by a newer version
+"""
+
+
+class RetrievalError(Exception):
+    """Any failure of retrieval; the message names the value and the cure."""
+
+
+class UnknownCollection(RetrievalError):
+    pass
+
+
+class UnknownDocument(RetrievalError):
+    pass
+
+
+class UnknownPage(RetrievalError):
+    pass
+
+
+class UnknownJob(RetrievalError):
+    pass
+
+
+class NameTaken(RetrievalError):
+    pass
+
+
+class EmbedderMismatch(RetrievalError):
+    pass
+
+
+class EmbedderUnavailable(RetrievalError):
+    pass
+
+
+class EmptyQuestion(RetrievalError):
+    pass
+
+
+class CatalogueTooNew(RetrievalError):
+    pass

@@ -1,0 +1,154 @@
+"""Retrieval's values: chunks, hits, the resolution plan and the catalogue's rows. Imports no other room; pages are known by string keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Why = Literal["relevant", "fallback", "context", "uniform"]
+
+
+@dataclass(frozen=True)
+class PageRef:
+    """A page image set: the page's key and, per DPI, how many rows its cache has (visual tokens and its two marks)."""
+
+    key: str
+    rows: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A piece of a document. [start, end) is its range in the document's text; `source_page` counts from 1 (None: the format has no pages)."""
+
+    id: int
+    document: str
+    ordinal: int
+    text: str
+    start: int
+    end: int
+    heading: str = ""
+    source_page: int | None = None
+    pages: tuple[PageRef, ...] = ()
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A chunk with its cosine similarity to the question (QV-PIC, equation 5, before clipping)."""
+
+    chunk: Chunk
+    score: float
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much context a question may take. alpha and cap are QV-PIC's alpha = 0.65 and B = 4 (Experiments, Implementation)."""
+
+    top_k: int = 8
+    alpha: float = 0.65
+    cap: int = 4
+    low: int = 72
+    high: int = 120
+    # Rows the whole context may take; None: no limit. Promotions go first, then the least relevant chunks; what went is in `Plan.dropped`.
+    max_rows: int | None = None
+
+
+@dataclass(frozen=True)
+class Pick:
+    """A page with the DPI it gets, the score of its chunk, and why it got that DPI."""
+
+    chunk: Chunk
+    page: PageRef
+    dpi: int
+    score: float
+    why: Why
+
+    @property
+    def rows(self) -> int:
+        return self.page.rows[self.dpi]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Exactly one DPI for every page of every retrieved chunk, in context order (QV-PIC, equation 7)."""
+
+    picks: tuple[Pick, ...]
+    # Chunk ids by falling similarity: used for resolution only, never for order.
+    ranking: tuple[int, ...]
+    # Chunk ids that did not fit `Budget.max_rows`.
+    dropped: tuple[int, ...] = ()
+
+    @property
+    def rows(self) -> int:
+        """N(q) of equation 8, marks included."""
+        return sum(pick.rows for pick in self.picks)
+
+
+@dataclass(frozen=True)
+class CollectionRow:
+    """A collection is made for one model, one page style and one embedder; `identity` and `embedder` are what must match."""
+
+    name: str
+    identity: Mapping[str, str]
+    embedder: str
+    dimension: int
+
+
+@dataclass(frozen=True)
+class DocumentRow:
+    """A document as the catalogue knows it. `source` tells a changed file (same source) from another file of the same name."""
+
+    id: str
+    collection: str
+    name: str
+    source: str
+    sha256: str
+    bytes: int
+    media: str
+    chars: int
+    chunks: int = 0
+    pages: int = 0
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PageRow:
+    """A page's geometry: sizes and line boxes in points, and rows per DPI; `lines` are (text, x0, y0, x1, y1)."""
+
+    key: str
+    width: float
+    height: float
+    lines: tuple[tuple[str, float, float, float, float], ...]
+    rows: Mapping[int, int]
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What a deletion removed: rows here, files by key in the caller. `shared` pages live on, for another document owns them."""
+
+    document: str
+    name: str
+    chunks: int
+    vectors: int
+    removed_pages: tuple[str, ...]
+    shared_pages: tuple[str, ...]
+
+
+JobState = Literal["queued", "running", "done", "failed", "cancelled"]
+
+
+@dataclass(frozen=True)
+class JobRow:
+    """An upload's way through ingest. `stage`, `done` and `total` are its progress; `error` is the report's line where it failed."""
+
+    id: str
+    collection: str
+    name: str
+    spool: str
+    state: JobState = "queued"
+    stage: str = ""
+    done: int = 0
+    total: int = 0
+    document: str = ""
+    error: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
