@@ -8,8 +8,7 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Block:
-    """A run of a document's text that belongs together: [start, end) in `Document.text`, under `heading`, from `page` (1-based; None: no pages).
-
+    """A run of a document's text that belongs together: [start, end) in `Document.text`, under `heading`, from `page` (1-based; None: no pages)."""
 
     start: int
     end: int
