@@ -1,0 +1,131 @@
+"""The online walk's values: a `Question` goes in; `Planned`, `Token`, `Done` or `Failed` stream out. Imports no other room's code but types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from retrieval.types import Budget, Plan
+
+Finish = Literal["stop", "length", "repetition", "cancelled"]
+
+
+@dataclass(frozen=True)
+class Sampling:
+    """How the answer is decoded. temperature 0 is greedy; `stop` strings end the answer and are not part of it."""
+
+    max_tokens: int = 64
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a person asks of a collection, and what the answer may cost."""
+
+    text: str
+    collection: str = "default"
+    budget: Budget = field(default_factory=Budget)
+    sampling: Sampling = field(default_factory=Sampling)
+
+
+@dataclass(frozen=True)
+class MarkedLine:
+    """A line of a page that speaks to the answer: its index, text and box (x0, y0, x1, y1) in points, and why it is marked."""
+
+    index: int
+    text: str
+    box: tuple[float, float, float, float]
+    why: Literal["holds the answer", "closest to the question"]
+
+
+@dataclass(frozen=True)
+class Citation:
+    """A page that the model read: the document it comes from, the DPI it was read at, and its marked lines. Width and height are in points."""
+
+    document: str
+    name: str
+    page: str
+    dpi: int
+    heading: str
+    source_page: int | None
+    ordinal: int
+    width: float
+    height: float
+    lines: tuple[MarkedLine, ...] = ()
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where one page's cache came from and where it was placed: cache rows [first, last), first position, bytes read from disk."""
+
+    page: str
+    dpi: int
+    tier: Literal["ram", "disk", "compiled"]
+    bytes_read: int
+    first: int
+    last: int
+    position: int
+    patch: str | None = None
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Seconds, one after the other; `first_token` is from the question's arrival to the first token, all parts before it included."""
+
+    retrieve: float = 0.0
+    plan: float = 0.0
+    load: float = 0.0
+    place: float = 0.0
+    prefill: float = 0.0
+    first_token: float = 0.0
+    rest: float = 0.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The whole answer with everything that backs it."""
+
+    question: str
+    collection: str
+    text: str
+    finish: Finish
+    tokens: int
+    model: str
+    plan: Plan
+    citations: tuple[Citation, ...]
+    provenance: tuple[Provenance, ...]
+    timings: Timings
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Which pages will be read, at which DPI; `citations` has them in context order, without marked lines."""
+
+    plan: Plan
+    citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A piece of the answer, to be appended; never empty."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Done:
+    answer: Answer
+
+
+@dataclass(frozen=True)
+class Failed:
+    """The walk ended with an error: its type (a row of `app.errors`), and one sentence with the cure."""
+
+    type: str
+    message: str
+
+
+Event = Planned | Token | Done | Failed
