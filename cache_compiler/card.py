@@ -1,0 +1,30 @@
+"""A model directory goes in; its `Card` comes out: which page style it reads, how many pages it takes, and what it can be asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from .errors import ModelNotFound
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a directory says of its model in `quire.json`; the defaults are for a model that says nothing (Glyph, GLM-4.1V)."""
+
+    style: str = "glyph-a4"
+    top_k: int = 8
+    max_tokens: int = 256
+    says: str = "It reads page images; what it can answer depends on the model you loaded."
+
+
+def read_card(directory: Path) -> Card:
+    """Read `quire.json`; a directory without one gets the defaults. Raises ModelNotFound on a file that cannot be read."""
+    path = directory / "quire.json"
+    if not path.exists():
+        return Card()
+    try:
+        return Card(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise ModelNotFound(f"{path}: {error}; see cache_compiler/card.py for its fields") from error

@@ -1,0 +1,36 @@
+"""Bytes and a path go in; a file that is either whole or absent comes out, whatever stops the process."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from .errors import StoreUnwritable
+
+# A name that no key has: what a crash leaves behind can be told from what was meant.
+UNFINISHED = ".unfinished"
+
+
+def write_atomic(path: Path, data: bytes) -> None:
+    """Write to a name of this process's own beside `path`, flush to the disk, rename. Raises StoreUnwritable naming the folder."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+        _sync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StoreUnwritable(f"{path.parent}: {error.strerror or error}; free some space or give another home") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """The rename itself must reach the disk, or a power cut could undo what was acknowledged."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,110 @@
+"""A backbone, a style and a condition go in; an `Identity` comes out: everything that must match before a stored cache may be used."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import torch
+
+from .backbone import Backbone
+from .errors import IdentityMismatch, ModelNotFound
+
+# Grows when a file that the store writes could no longer be read as it was meant.
+STORE_FORMAT = "1"
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What made a cache. Two caches are the same thing only if every field agrees; all fields are strings, so they can be stored anywhere."""
+
+    model: str  # architecture, not a path: the same weights in another folder are the same model
+    weights: str  # SHA-256 over the weight files
+    dtype: str
+    processor: str  # SHA-256 of the image processor's settings
+    template: str  # SHA-256 of the derived template
+    condition: str  # template | free | dummy-k
+    style: str  # fingerprint of the page style
+    transformers: str  # major version
+    store: str  # store format
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
+
+    def as_mapping(self) -> dict[str, str]:
+        return dict(asdict(self))
+
+    @classmethod
+    def from_mapping(cls, stored: Mapping[str, str]) -> Identity:
+        """Raises IdentityMismatch when the stored fields are not this version's."""
+        names = {field.name for field in fields(cls)}
+        if set(stored) != names:
+            odd = ", ".join(sorted(names ^ set(stored)))
+            raise IdentityMismatch(f"the store's identity has other fields than this version of Quire knows: {odd}", field="store")
+        return cls(**stored)
+
+    def require_match(self, stored: Identity, where: str) -> None:
+        """Raises IdentityMismatch naming the first field that differs and both values. `self` is what is loaded."""
+        for field in fields(self):
+            ours, theirs = getattr(self, field.name), getattr(stored, field.name)
+            if ours != theirs:
+                raise IdentityMismatch(
+                    f"{where}: made with another {field.name} ({_short(theirs)} in the store, {_short(ours)} loaded); "
+                    f"load that model and style again, or ingest into a new collection",
+                    field=field.name,
+                    stored=theirs,
+                    loaded=ours,
+                )
+
+
+def identify(backbone: Backbone, style_fingerprint: str, condition: str = "template") -> Identity:
+    """The identity of caches that this backbone compiles from pages of this style."""
+    import transformers
+
+    return Identity(
+        model=str(backbone.model.config.model_type),
+        weights=weights_digest(backbone),
+        dtype=str(backbone.dtype).removeprefix("torch."),
+        processor=_digest(backbone.image_processor.to_dict()),
+        template=backbone.template.fingerprint,
+        condition=condition,
+        style=style_fingerprint,
+        transformers=transformers.__version__.partition(".")[0],
+        store=STORE_FORMAT,
+    )
+
+
+def weights_digest(backbone: Backbone) -> str:
+    """SHA-256 (hex) over the names and bytes of the directory's safetensors files, or over the parameters of a model made in memory."""
+    if backbone.directory is None:
+        digest = hashlib.sha256()
+        for name, tensor in sorted(backbone.model.state_dict().items()):
+            digest.update(name.encode())
+            digest.update(tensor.detach().cpu().contiguous().flatten().view(dtype=torch.uint8).numpy())
+        return digest.hexdigest()
+    files = sorted(backbone.directory.glob("*.safetensors"))
+    if not files:
+        raise ModelNotFound(f"{backbone.directory}: no .safetensors file; pickled weights are not read")
+    return _files_digest(tuple(files))
+
+
+def _files_digest(files: tuple[Path, ...]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode())
+        with path.open("rb") as stream:
+            while block := stream.read(1 << 22):
+                digest.update(block)
+    return digest.hexdigest()
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= 16 else value[:12] + "…"
