@@ -1,7 +1,7 @@
 """Canonical caches go in, in context order; an `Assembly` comes out: the prefix's cache and the pages rotated to their places, end to end.
 
-    rows        [0, P) prefix | [P, P+n1) page 1 | [P+n1, P+n1+n2) page 2 | … | [.., L) last page | [L, L+q) the question, later
-    positions   0..P-1        | anchor 1         | anchor 2               | … |                   | from `next_position`
+rows        [0, P) prefix | [P, P+n1) page 1 | [P+n1, P+n1+n2) page 2 | … | [.., L) last page | [L, L+q) the question, later
+positions   0..P-1        | anchor 1         | anchor 2               | … |                   | from `next_position`
 """
 
 from __future__ import annotations

@@ -46,7 +46,9 @@ class Backbone:
 
     axes = 3  # M-RoPE: time, height, width
 
-    def __init__(self, model: nn.Module, tokenizer: Any, image_processor: Any, family: Family, name: str, card: Card, directory: Path | None) -> None:
+    def __init__(
+        self, model: nn.Module, tokenizer: Any, image_processor: Any, family: Family, name: str, card: Card, directory: Path | None
+    ) -> None:
         self.model: Any = model.eval()
         self.tokenizer, self.image_processor = tokenizer, image_processor
         self.family, self.name, self.card, self.directory = family, name, card, directory
@@ -57,7 +59,9 @@ class Backbone:
         rope = self.config.rope_parameters or {}
         if rope.get("rope_type", "default") in ("dynamic", "longrope"):
             # Their tables depend on the longest position of a request: a page compiled in one request cannot be placed in another.
-            raise UnsupportedFamily(f"{name}: rope type {rope['rope_type']!r} changes with the request's length; its pages cannot be re-anchored")
+            raise UnsupportedFamily(
+                f"{name}: rope type {rope['rope_type']!r} changes with the request's length; its pages cannot be re-anchored"
+            )
 
     # -- facts -------------------------------------------------------------------------------------------------------
 

@@ -27,6 +27,29 @@ def write_atomic(path: Path, data: bytes) -> None:
         raise StoreUnwritable(f"{path.parent}: {error.strerror or error}; free some space or give another home") from error
 
 
+def sweep(folder: Path) -> int:
+    """Remove what writers that died have left under `folder`; a file whose writer is alive is left to it. Returns how many went."""
+    gone = 0
+    for path in folder.rglob(f"*{UNFINISHED}"):
+        writer = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
+        if not writer.isdigit() or not _alive(int(writer)):
+            path.unlink(missing_ok=True)
+            gone += 1
+    return gone
+
+
+def _alive(process: int) -> bool:
+    if process == os.getpid():
+        return False  # whoever sweeps is not writing
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
 def _sync_folder(folder: Path) -> None:
     """The rename itself must reach the disk, or a power cut could undo what was acknowledged."""
     handle = os.open(folder, os.O_RDONLY)

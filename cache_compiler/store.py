@@ -23,7 +23,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .errors import CacheMiss, CorruptCache
-from .files import UNFINISHED, write_atomic
+from .files import sweep, write_atomic
 from .identity import Identity
 from .ram import RamLayer
 from .types import Canonical, Fetched
@@ -100,10 +100,7 @@ class CacheStore:
 
     def sweep(self) -> int:
         """Remove what writers that died have left behind. Call it only while holding the writer's lock."""
-        leftovers = list(self.folder.rglob(f"*{UNFINISHED}"))
-        for path in leftovers:
-            path.unlink(missing_ok=True)
-        return len(leftovers)
+        return sweep(self.folder)
 
     def seal(self) -> None:
         """Write the manifest: the last act of a run, the sign that everything before it is there."""

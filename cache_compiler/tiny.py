@@ -24,7 +24,13 @@ _SIZES = {
     },
     # About 150 million parameters, with GLM-4.1V's cell of 28 px and its partial rotation.
     "small": {
-        "text": {"hidden_size": 768, "intermediate_size": 2560, "num_hidden_layers": 16, "num_attention_heads": 12, "num_key_value_heads": 2},
+        "text": {
+            "hidden_size": 768,
+            "intermediate_size": 2560,
+            "num_hidden_layers": 16,
+            "num_attention_heads": 12,
+            "num_key_value_heads": 2,
+        },
         "vision": {"hidden_size": 512, "intermediate_size": 1536, "depth": 8, "num_heads": 8},
         "sections": [4, 6, 6],
         "partial": 0.5,
@@ -41,7 +47,10 @@ def random_backbone(size: Size = "tiny", seed: int = 0, attention: str = "sdpa",
     """
     facts = _SIZES[size]
     tokenizer = AutoTokenizer.from_pretrained(READER, local_files_only=True)
-    ids = {name: tokenizer.convert_tokens_to_ids(token) for name, token in (("image", "<|image|>"), ("start", "<|begin_of_image|>"), ("end", "<|end_of_image|>"))}
+    ids = {
+        name: tokenizer.convert_tokens_to_ids(token)
+        for name, token in (("image", "<|image|>"), ("start", "<|begin_of_image|>"), ("end", "<|end_of_image|>"))
+    }
     text: dict[str, object] = dict(facts["text"])  # type: ignore[call-overload]
     vision: dict[str, object] = dict(facts["vision"])  # type: ignore[call-overload]
     config = Glm4vConfig(
@@ -58,7 +67,15 @@ def random_backbone(size: Size = "tiny", seed: int = 0, attention: str = "sdpa",
                 "mrope_section": facts["sections"],
             },
         },
-        vision_config={**vision, "in_channels": 3, "image_size": 336, "patch_size": facts["patch"], "temporal_patch_size": 2, "spatial_merge_size": 2, "out_hidden_size": text["hidden_size"]},
+        vision_config={
+            **vision,
+            "in_channels": 3,
+            "image_size": 336,
+            "patch_size": facts["patch"],
+            "temporal_patch_size": 2,
+            "spatial_merge_size": 2,
+            "out_hidden_size": text["hidden_size"],
+        },
         image_token_id=ids["image"],
         image_start_token_id=ids["start"],
         image_end_token_id=ids["end"],

@@ -10,6 +10,7 @@ IngestError
 │   ├── TooLarge           over one of `Limits`
 │   └── ParserStopped      the parser ran out of time or memory, or died
 ├── BadName                a name that steps out of its folder, or has no letters
+├── HomeBusy               another process holds the writer's lock
 └── Cancelled              somebody asked for the run to stop
 """
 
@@ -59,4 +60,8 @@ class BadName(IngestError):
 
 
 class Cancelled(IngestError):
+    pass
+
+
+class HomeBusy(IngestError):
     pass

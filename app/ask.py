@@ -1,0 +1,134 @@
+"""Walk 2, ask: a question goes in, events stream out. No page is rendered or encoded, and no context is prefilled, while a person waits."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterator
+
+from cache_compiler.assemble import assemble
+from cache_compiler.errors import CacheError
+from cache_compiler.types import Assembly, Fetched
+from ingest.errors import IngestError
+from renderer.errors import RendererError
+from retrieval.errors import EmptyQuestion, RetrievalError
+from retrieval.plan import make_plan
+from retrieval.types import Plan
+
+from .citations import cite, mark
+from .engine import Decode
+from .errors import AppError
+from .house import House
+from .types import Answer, Citation, Done, Event, Failed, Planned, Provenance, Question, Timings, Token
+
+DOMAIN_ERRORS = (AppError, CacheError, IngestError, RendererError, RetrievalError)
+
+
+def answer(question: Question, house: House, cancel: threading.Event | None = None) -> Iterator[Event]:
+    """Retrieve, plan, fetch, assemble, prefill the question, decode.
+
+    Ends with `Done`, or with `Failed` for every error that a person can act on. Setting `cancel`, or closing the
+    generator, stops the decoding; what was said so far is in the answer, its finish is "cancelled".
+    """
+    cancel = cancel or threading.Event()
+    try:
+        yield from _walk(question, house, cancel)
+    except DOMAIN_ERRORS as error:
+        yield Failed(type(error).__name__, str(error))
+
+
+def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator[Event]:
+    arrived = time.perf_counter()
+    _check(question, house)
+    with house.lane.turn(cancel) as ours:
+        if not ours:
+            return
+        begun = time.perf_counter()
+        hits = house.retriever.search(question.text, question.collection, question.budget.top_k)
+        retrieved = time.perf_counter()
+        plan = make_plan(hits, question.budget)
+        citations = _citations(plan, house)
+        planned = time.perf_counter()
+        yield Planned(plan, citations)
+
+        fetching = time.perf_counter()
+        fetched = [house.store.get(f"{pick.page.key}@{pick.dpi}") for pick in plan.picks]
+        loaded = time.perf_counter()
+        decode_room = question.sampling.max_tokens + len(house.backbone.question_ids(question.text))
+        assembly = assemble(house.backbone, house.prefix, [item.canonical for item in fetched], room=decode_room)
+        placed = time.perf_counter()
+        decode = Decode(house.backbone, assembly, question.text, question.sampling, cancel)
+        said: list[str] = []
+        for piece in decode:
+            if piece.text:
+                said.append(piece.text)
+                yield Token(piece.text)
+
+    text = "".join(said).strip()
+    timings = Timings(
+        retrieve=retrieved - begun,
+        plan=planned - retrieved,
+        load=loaded - fetching,
+        place=placed - loaded,
+        prefill=decode.seconds["prefill"],
+        first_token=(planned - arrived) + (placed - fetching) + decode.seconds["prefill"],
+        rest=decode.seconds["rest"],
+    )
+    logging.getLogger("quire.ask").info(
+        "answered collection=%s pages=%d rows=%d first_token=%.4f finish=%s",
+        question.collection,
+        len(plan.picks),
+        plan.rows,
+        timings.first_token,
+        decode.finish,
+    )
+    pages = {citation.page: house.catalogue.page(citation.page) for citation in citations}
+    yield Done(
+        Answer(
+            question=question.text,
+            collection=question.collection,
+            text=text,
+            finish=decode.finish,
+            tokens=len(decode.ids),
+            model=house.backbone.name,
+            plan=plan,
+            citations=mark(citations, pages, question.text, text),
+            provenance=_provenance(plan, fetched, assembly),
+            timings=timings,
+        )
+    )
+
+
+def _check(question: Question, house: House) -> None:
+    """Refuse before the lane is entered: an unknown collection, another model's collection, a question without text or too long."""
+    from .errors import QuestionTooLong
+
+    if not question.text.strip():
+        raise EmptyQuestion("the question is empty; ask something")
+    limit = house.settings.question_chars
+    if len(question.text) > limit:
+        raise QuestionTooLong(
+            f"the question has {len(question.text):,} characters, the limit is {limit:,} (question_chars); ask a shorter one"
+        )
+    house.workshop.collection(question.collection)
+
+
+def _citations(plan: Plan, house: House) -> tuple[Citation, ...]:
+    documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}
+    return cite(plan, documents, {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks})
+
+
+def _provenance(plan: Plan, fetched: list[Fetched], assembly: Assembly) -> tuple[Provenance, ...]:
+    return tuple(
+        Provenance(
+            page=pick.page.key,
+            dpi=pick.dpi,
+            tier=item.tier,
+            bytes_read=item.bytes_read,
+            first=segment.first,
+            last=segment.last,
+            position=segment.anchor.start,
+        )
+        for pick, item, segment in zip(plan.picks, fetched, assembly.segments, strict=True)
+    )

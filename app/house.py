@@ -1,0 +1,100 @@
+"""Settings go in; an open `House` comes out: the workshop, and what answering needs besides: the retriever, the lane, the job queue."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from cache_compiler.backbone import Backbone, load_backbone
+from cache_compiler.prefix import Prefix
+from cache_compiler.store import CacheStore
+from ingest.home import Home
+from ingest.jobs import JobQueue
+from ingest.workshop import Workshop, open_workshop
+from retrieval.catalogue import Catalogue
+from retrieval.embedder import load_embedder
+from retrieval.retriever import Retriever
+from retrieval.types import Budget
+
+from .lane import Lane
+from .settings import Settings
+from .types import Question, Sampling
+
+T = TypeVar("T")
+
+
+class House:
+    """Everything that an ask or an upload needs, loaded once. It never speaks HTTP: the evaluation runs the very same."""
+
+    def __init__(self, settings: Settings, workshop: Workshop) -> None:
+        self.settings, self.workshop = settings, workshop
+        self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
+        self.lane = Lane(settings.queue)
+        self.jobs = JobQueue(workshop)
+
+    @classmethod
+    def open(cls, settings: Settings) -> House:
+        """Load the model and the embedder, open the home. Raises the rooms' errors: no model, a failed self-check, a newer catalogue, ..."""
+        workshop = open_workshop(
+            Home(settings.home),
+            load_backbone(settings.model, dtype=settings.dtype),
+            load_embedder(settings.embedder),
+            style=settings.style,
+            dpis=(settings.low, settings.high) if settings.low != settings.high else (settings.low,),
+            batch=settings.batch,
+            ram_bytes=settings.ram_bytes,
+            limits=settings.limits(),
+        )
+        return cls(settings, workshop)
+
+    @property
+    def backbone(self) -> Backbone:
+        return self.workshop.backbone
+
+    @property
+    def store(self) -> CacheStore:
+        return self.workshop.store
+
+    @property
+    def catalogue(self) -> Catalogue:
+        return self.workshop.catalogue
+
+    @property
+    def prefix(self) -> Prefix:
+        return self.workshop.prefix
+
+    def question(
+        self,
+        text: str,
+        collection: str = "default",
+        top_k: int | None = None,
+        alpha: float | None = None,
+        cap: int | None = None,
+        max_tokens: int | None = None,
+        temperature: float = 0.0,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        stop: tuple[str, ...] = (),
+    ) -> Question:
+        """A question with what was not said filled in: from the settings, and where they are silent from the model's card."""
+        settings, card = self.settings, self.backbone.card
+        budget = Budget(
+            top_k=_first(top_k, settings.top_k, card.top_k),
+            alpha=_first(alpha, settings.alpha, 0.65),
+            cap=_first(cap, settings.cap, 4),
+            low=settings.low,
+            high=settings.high,
+            # Rows bound positions from above, so a plan within them always fits the model.
+            max_rows=self.backbone.max_positions // 2,
+        )
+        sampling = Sampling(_first(max_tokens, settings.max_tokens, card.max_tokens), temperature, top_p, seed, stop)
+        return Question(text, collection, budget, sampling)
+
+    def close(self) -> None:
+        """Stop the background work and close the catalogue; a job in hand goes on when the next process starts."""
+        self.jobs.stop()
+        self.workshop.close()
+
+
+def _first(*values: T | None) -> T:
+    """The first value that was given."""
+    return next(value for value in values if value is not None)

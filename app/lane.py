@@ -1,0 +1,48 @@
+"""Asks go in; they come out one at a time, in order of arrival: the model is one, and a bounded number may wait for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from .errors import Busy
+
+
+class Lane:
+    """A turn at the model. `waiting` asks at most stand in line; one more is turned away at once rather than kept for minutes."""
+
+    def __init__(self, waiting: int = 8) -> None:
+        self.waiting = waiting
+        self._changed = threading.Condition()
+        self._line: list[object] = []
+
+    @property
+    def length(self) -> int:
+        """Asks in the lane, the one being answered included."""
+        return len(self._line)
+
+    @contextmanager
+    def turn(self, cancel: threading.Event | None = None) -> Iterator[bool]:
+        """Wait for the turn; yields False when `cancel` was set while waiting.
+
+        Raises:
+            Busy: more asks wait than may.
+        """
+        ticket = object()
+        with self._changed:
+            if len(self._line) > self.waiting:
+                raise Busy(f"{len(self._line) - 1} questions are waiting already, the limit (queue); try again in a few seconds")
+            self._line.append(ticket)
+        try:
+            with self._changed:
+                while self._line[0] is not ticket:
+                    if cancel is not None and cancel.is_set():
+                        break
+                    self._changed.wait(0.1)
+                ours = self._line[0] is ticket
+            yield ours
+        finally:
+            with self._changed:
+                self._line.remove(ticket)
+                self._changed.notify_all()

@@ -1,0 +1,64 @@
+"""A folder goes in; a `Home` comes out: where the catalogue, the caches, the images, the index and the uploads are kept.
+
+<home>/catalogue.sqlite     documents, chunks, vectors, pages, jobs
+<home>/store/<identity>/    page caches of one model and style
+<home>/images/ab/           the page images that the model read
+<home>/index/               FAISS, rebuilt from the catalogue when it is missing
+<home>/spool/               uploads on their way through ingest
+<home>/lock                 held by a writer while it commits
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from .errors import HomeBusy
+
+
+class Home:
+    """One documented folder holds everything; deleting it deletes everything."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = Path(root).expanduser().resolve()
+        self.root.mkdir(parents=True, exist_ok=True)
+        self.spool.mkdir(exist_ok=True)
+
+    @property
+    def catalogue_path(self) -> Path:
+        return self.root / "catalogue.sqlite"
+
+    @property
+    def store_root(self) -> Path:
+        return self.root / "store"
+
+    @property
+    def images_root(self) -> Path:
+        return self.root / "images"
+
+    @property
+    def index_folder(self) -> Path:
+        return self.root / "index"
+
+    @property
+    def spool(self) -> Path:
+        return self.root / "spool"
+
+    @contextmanager
+    def writing(self, timeout: float = 60.0) -> Iterator[None]:
+        """Hold the writer's lock: for a commit or a deletion, never while a model runs. Raises HomeBusy."""
+        try:
+            with FileLock(self.root / "lock", timeout=timeout):
+                yield
+        except Timeout as error:
+            raise HomeBusy(f"{self.root}: another process has been writing for {timeout:.0f} seconds; try again when it is done") from error
+
+    def cache_files(self, page_key: str) -> list[Path]:
+        """Every file derived from a page: its caches of all models and its images at all DPIs, sorted."""
+        folder = page_key[:2]
+        caches = self.store_root.glob(f"*/caches/{folder}/{page_key}@*.safetensors")
+        images = (self.images_root / folder).glob(f"{page_key}@*.png")
+        return sorted([*caches, *images])

@@ -1,0 +1,100 @@
+"""Chunks go in; their pages are laid out, rasterised and compiled until every page image has its cache in the store.
+
+Batches are fixed by the document alone: its distinct pages in order, `workshop.batch` of them at one DPI. A batch is
+compiled whole when any cache of it is missing. So a run that was killed and started again makes the very same forwards as
+one that was not, and the store ends up the same, byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from cache_compiler.compile import compile_pages
+from renderer import paginate, rasterise
+from renderer.types import Page, image_key
+from retrieval.types import Chunk, PageRef, PageRow
+
+from .errors import Cancelled
+from .workshop import Workshop
+
+Step = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """A document's chunks with their pages, and each distinct page once, in order."""
+
+    chunks: tuple[Chunk, ...]
+    pages: tuple[Page, ...]
+
+    def rows(self) -> tuple[PageRow, ...]:
+        """What the catalogue keeps of the pages: sizes and line boxes in points, and rows per DPI."""
+        rows = {ref.key: ref.rows for chunk in self.chunks for ref in chunk.pages}
+        return tuple(
+            PageRow(
+                page.key,
+                page.width,
+                page.height,
+                tuple((line.text, line.x0, line.y0, line.x1, line.y1) for line in page.lines),
+                rows[page.key],
+            )
+            for page in self.pages
+        )
+
+
+def lay_out(chunks: Sequence[Chunk], workshop: Workshop, step: Step, cancelled: Callable[[], bool]) -> Leaves:
+    """Lay every chunk out in points, put its page images into the image store, and note how many rows each takes."""
+    distinct: dict[str, Page] = {}
+    rows: dict[str, dict[int, int]] = {}
+    laid = []
+    for number, chunk in enumerate(chunks):
+        _stop_if(cancelled)
+        refs = []
+        for page in paginate(chunk.text, workshop.style):
+            if page.key not in distinct:
+                distinct[page.key] = page
+                rows[page.key] = {}
+                for dpi in workshop.dpis:
+                    image = rasterise(page, workshop.style, dpi)
+                    workshop.images.put(image)
+                    rows[page.key][dpi] = image.tokens + 2  # the page owns its two marks
+            refs.append(PageRef(page.key, rows[page.key]))
+        laid.append(replace(chunk, pages=tuple(refs)))
+        step(number + 1, len(chunks))
+    return Leaves(tuple(laid), tuple(distinct.values()))
+
+
+def compile_missing(leaves: Leaves, workshop: Workshop, step: Step, cancelled: Callable[[], bool]) -> tuple[str, ...]:
+    """Compile every page image that has no cache yet; returns the keys that were written. Nothing is done where all are there."""
+    written: list[str] = []
+    total, done = len(leaves.pages) * len(workshop.dpis), 0
+    for dpi, pages in _batches(leaves, workshop):
+        _stop_if(cancelled)
+        missing = {key for page in pages if not workshop.store.has(key := image_key(page.key, dpi))}
+        if missing:
+            images = [rasterise(page, workshop.style, dpi) for page in pages]
+            for canonical in compile_pages(workshop.backbone, images, workshop.prefix):
+                if canonical.key in missing:
+                    workshop.store.put(canonical)
+                    written.append(canonical.key)
+        done += len(pages)
+        step(done, total)
+    return tuple(written)
+
+
+def missing_keys(leaves: Leaves, workshop: Workshop) -> list[str]:
+    """Page images of these leaves without a cache or without their PNG."""
+    keys = [image_key(page.key, dpi) for page in leaves.pages for dpi in workshop.dpis]
+    return [key for key in keys if not (workshop.store.has(key) and workshop.images.has(key))]
+
+
+def _batches(leaves: Leaves, workshop: Workshop) -> Iterator[tuple[int, Sequence[Page]]]:
+    for first in range(0, len(leaves.pages), workshop.batch):
+        for dpi in workshop.dpis:
+            yield dpi, leaves.pages[first : first + workshop.batch]
+
+
+def _stop_if(cancelled: Callable[[], bool]) -> None:
+    if cancelled():
+        raise Cancelled("stopped on request; what was compiled is kept, run it again to go on")

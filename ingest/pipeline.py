@@ -1,0 +1,199 @@
+"""Walk 1, ingest: paths go in, a `Report` comes out, and every document that went in can be asked.
+
+    load       path          -> Document       in a child process, with limits
+    chunk      Document      -> [Chunk]        sized to fill pages
+    paginate   Chunk.text    -> [Page]         once, in points
+    rasterise  Page x DPIs   -> [PageImage]
+    compile    [PageImage]   -> [Canonical]    batched; skipped when the key is already in the store
+    store      write, flush, rename; checksummed
+    index      embeddings and catalogue rows: one transaction
+    manifest   last of all
+
+Everything is keyed by content: run it again after a crash, and only what is missing is done.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from cache_compiler.errors import CacheError
+from renderer import describe_undrawable
+from renderer.errors import RendererError
+from retrieval.errors import NameTaken, RetrievalError
+from retrieval.types import DocumentRow
+
+from .chunk import chunk
+from .errors import Cancelled, IngestError
+from .leaves import Leaves, compile_missing, lay_out, missing_keys
+from .load import load
+from .names import document_name
+from .remove import remove_files
+from .types import Document, Done, Failure, Progress, Report
+from .workshop import Workshop
+
+Listener = Callable[[Progress], None]
+Stop = Callable[[], bool]
+
+
+def ingest(
+    paths: Sequence[Path],
+    collection: str,
+    workshop: Workshop,
+    progress: Listener = lambda _: None,
+    cancelled: Stop = lambda: False,
+    replace: bool = False,
+) -> Report:
+    """Take files and folders into a collection. A file that fails is a line of the report, never the end of the run.
+
+    Raises IdentityMismatch or EmbedderMismatch when the collection was made for another model, before anything is read.
+    """
+    begun = time.perf_counter()
+    workshop.collection(collection, create=True)
+    with workshop.home.writing():
+        workshop.store.sweep()
+    done: list[Done] = []
+    skipped: list[str] = []
+    failed: list[Failure] = []
+    stopped = False
+    for path, raw in _files(paths):
+        try:
+            name = document_name(raw)
+            outcome = ingest_file(path, name, str(path.resolve()), collection, workshop, progress, cancelled, replace)
+        except Cancelled:
+            stopped = True
+            break
+        except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
+            failed.append(_failure(raw, error))
+            progress(Progress(raw, "failed", detail={"reason": failed[-1].reason}))
+        else:
+            if outcome is None:
+                skipped.append(name)
+                progress(Progress(name, "skipped"))
+            else:
+                done.append(outcome)
+                progress(Progress(name, "done"))
+    finish_run(workshop, collection)
+    return Report(collection, tuple(done), tuple(skipped), tuple(failed), stopped, time.perf_counter() - begun)
+
+
+def finish_run(workshop: Workshop, collection: str) -> None:
+    """Bring the index up to the catalogue, then write the manifest: last of all."""
+    index = VectorIndex.open_or_build(workshop.home.index_folder, workshop.catalogue, collection)
+    del index
+    with workshop.home.writing():
+        workshop.store.seal()
+
+
+def ingest_file(
+    path: Path, name: str, source: str, collection: str, workshop: Workshop, progress: Listener, cancelled: Stop, replace: bool = False
+) -> Done | None:
+    """The walk for one file; None when the very same file is in the collection already, whole.
+
+    Raises the rooms' errors; NameTaken when another file holds the name (`replace` takes its place instead).
+    """
+    begun = time.perf_counter()
+
+    def step(stage: str) -> Callable[[int, int], None]:
+        return lambda done, total: progress(Progress(name, stage, done, total))  # type: ignore[arg-type]
+
+    step("load")(0, 0)
+    if cancelled():
+        raise Cancelled("stopped on request")
+    digest = _digest(path, workshop.limits.file_bytes)
+    before = workshop.catalogue.document_named(collection, name)
+    if before is not None and before.sha256 == digest and _whole(before, workshop):
+        return None
+    if before is not None and before.sha256 != digest and before.source != source and not replace:
+        raise NameTaken(
+            f"{name}: another file of this name is in collection {collection!r}; rename this one, delete that one, or replace it"
+        )
+
+    document = load(path, name, source, workshop.limits, cancelled)
+    step("chunk")(0, 0)
+    document_id = hashlib.sha256("\0".join((collection, name, document.sha256)).encode()).hexdigest()[:16]
+    chunks = chunk(document, document_id, workshop.style, workshop.limits)
+    leaves = lay_out(chunks, workshop, step("rasterise"), cancelled)
+    compiled = compile_missing(leaves, workshop, step("compile"), cancelled)
+    step("index")(0, 0)
+    vectors = workshop.embedder.embed_passages([piece.text for piece in leaves.chunks])
+    row = _row(document, document_id, collection, leaves, workshop)
+    _commit(row, leaves, vectors, workshop, replaces=before.id if before is not None else None)
+    images = len(leaves.pages) * len(workshop.dpis)
+    return Done(
+        name=name,
+        document=document_id,
+        chunks=len(leaves.chunks),
+        pages=len(leaves.pages),
+        compiled=len(compiled),
+        reused=images - len(compiled),
+        seconds=time.perf_counter() - begun,
+        notes=row.notes,
+    )
+
+
+def _commit(row: DocumentRow, leaves: Leaves, vectors: object, workshop: Workshop, replaces: str | None) -> None:
+    """Write the catalogue's rows while holding the writer's lock. A page that somebody's deletion has taken meanwhile is compiled again."""
+    while True:
+        with workshop.home.writing():
+            if not missing_keys(leaves, workshop):
+                workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)  # type: ignore[arg-type]
+                remove_files(workshop)
+                return
+        lay_out(leaves.chunks, workshop, lambda *_: None, lambda: False)
+        compile_missing(leaves, workshop, lambda *_: None, lambda: False)
+
+
+def _row(document: Document, document_id: str, collection: str, leaves: Leaves, workshop: Workshop) -> DocumentRow:
+    missing_glyphs = describe_undrawable(document.text, workshop.style)
+    return DocumentRow(
+        id=document_id,
+        collection=collection,
+        name=document.name,
+        source=document.source,
+        sha256=document.sha256,
+        bytes=document.bytes,
+        media=document.media,
+        chars=len(document.text),
+        chunks=len(leaves.chunks),
+        pages=len(leaves.pages),
+        notes=(*document.notes, *([missing_glyphs] if missing_glyphs else [])),
+    )
+
+
+def _whole(row: DocumentRow, workshop: Workshop) -> bool:
+    """Whether every page image of a document in the catalogue still has its cache and its PNG."""
+    refs = [page for piece in workshop.catalogue.chunks_of(row.id) for page in piece.pages]
+    keys = {f"{ref.key}@{dpi}" for ref in refs for dpi in workshop.dpis}
+    return all(workshop.store.has(key) and workshop.images.has(key) for key in keys)
+
+
+def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Files with the names they get: a folder's files by their path within it, in sorted order; hidden ones are left out."""
+    for path in paths:
+        if path.is_dir():
+            for found in sorted(path.rglob("*")):
+                within = found.relative_to(path)
+                if found.is_file() and not any(part.startswith(".") for part in within.parts):
+                    yield found, within.as_posix()
+        else:
+            yield path, path.name
+
+
+def _digest(path: Path, limit: int) -> str:
+    """SHA-256 of the file, so that an unchanged one is known before it is parsed; a file over the limit is left to `load` to refuse."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while (block := stream.read(1 << 20)) and stream.tell() <= limit:
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _failure(name: str, error: Exception) -> Failure:
+    if isinstance(error, FileNotFoundError):
+        return Failure(name, "FileNotFound", f"{name}: there is no such file")
+    if isinstance(error, OSError):
+        return Failure(name, "Unreadable", f"{name}: {error.strerror or error}")
+    return Failure(name, type(error).__name__, str(error), getattr(error, "place", ""))

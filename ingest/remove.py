@@ -1,0 +1,55 @@
+"""A document's id goes in; the receipt of its removal comes out: rows, vectors, caches and images, listed and gone.
+
+The catalogue's rows go in one transaction, which also notes the pages whose files must follow. The files go next. A crash
+between the two is mended when the home is opened again: the notes are still there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retrieval.types import Receipt
+
+if TYPE_CHECKING:
+    from .workshop import Workshop
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The receipt: what the catalogue removed, and the files (relative to the home) and bytes that went with it."""
+
+    receipt: Receipt
+    files: tuple[str, ...]
+    bytes: int
+
+
+def remove_document(workshop: Workshop, document_id: str) -> Removal:
+    """Remove a document and everything derived from it; pages that another document owns live on. Raises UnknownDocument."""
+    with workshop.home.writing():
+        receipt = workshop.catalogue.delete_document(document_id)
+        files, size = remove_files(workshop)
+        workshop.store.seal()
+    return Removal(receipt, files, size)
+
+
+def finish_removals(workshop: Workshop) -> None:
+    """Remove the files of deletions that a crash has interrupted. Cheap when there are none."""
+    if workshop.catalogue.pending_removals():
+        with workshop.home.writing():
+            remove_files(workshop)
+
+
+def remove_files(workshop: Workshop) -> tuple[tuple[str, ...], int]:
+    """Call it only while holding the writer's lock: nobody may take up a page that is about to go."""
+    keys = workshop.catalogue.pending_removals()
+    removed, size = [], 0
+    for key in keys:
+        for dpi in workshop.dpis:
+            workshop.store.ram.drop(f"{key}@{dpi}")
+        for path in workshop.home.cache_files(key):
+            size += path.stat().st_size
+            path.unlink()
+            removed.append(str(path.relative_to(workshop.home.root)))
+    workshop.catalogue.clear_removals(keys)
+    return tuple(removed), size

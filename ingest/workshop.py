@@ -1,0 +1,95 @@
+"""A home and a loaded model go in; a `Workshop` comes out: everything that the offline walk works with, checked to belong together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from cache_compiler.backbone import Backbone
+from cache_compiler.identity import Identity, identify
+from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
+from cache_compiler.store import CacheStore
+from renderer import preset
+from renderer.types import PageStyle
+from retrieval.catalogue import Catalogue
+from retrieval.embedder import Embedder
+from retrieval.errors import UnknownCollection
+from retrieval.types import CollectionRow
+
+from .home import Home
+from .images import ImageStore
+from .remove import finish_removals
+from .types import Limits
+
+
+@dataclass
+class Workshop:
+    """One model, one page style, one embedder, over one home. `dpis` are the two resolutions of QV-PIC (72 and 120)."""
+
+    home: Home
+    backbone: Backbone
+    style: PageStyle
+    identity: Identity
+    store: CacheStore
+    images: ImageStore
+    catalogue: Catalogue
+    embedder: Embedder
+    dpis: tuple[int, ...] = (72, 120)
+    # Page images in one forward of the model.
+    batch: int = 8
+    limits: Limits = field(default_factory=Limits)
+
+    @cached_property
+    def prefix(self) -> Prefix:
+        return compile_prefix(self.backbone, condition_ids(self.backbone, self.identity.condition))
+
+    def collection(self, name: str, create: bool = False) -> CollectionRow:
+        """The collection, if it was made for the loaded model, style and embedder.
+
+        Raises:
+            UnknownCollection: there is none, and `create` is off.
+            IdentityMismatch: made by another model, style, template, ...: the message names the field.
+            EmbedderMismatch: indexed by another embedder.
+        """
+        ours = CollectionRow(name, self.identity.as_mapping(), self.embedder.name, self.embedder.dimension)
+        try:
+            row = self.catalogue.collection(name)
+        except UnknownCollection:
+            if not create:
+                raise
+            row = self.catalogue.create_collection(ours)
+        self.identity.require_match(Identity.from_mapping(row.identity), f"collection {name!r}")
+        return self.catalogue.create_collection(ours)
+
+    def close(self) -> None:
+        self.catalogue.close()
+
+
+def open_workshop(
+    home: Home,
+    backbone: Backbone,
+    embedder: Embedder,
+    style: str | None = None,
+    dpis: tuple[int, ...] = (72, 120),
+    batch: int = 8,
+    ram_bytes: int = 0,
+    limits: Limits | None = None,
+) -> Workshop:
+    """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished."""
+    page_style = preset(style or backbone.card.style, cell=backbone.cell)
+    identity = identify(backbone, page_style.fingerprint)
+    workshop = Workshop(
+        home=home,
+        backbone=backbone,
+        style=page_style,
+        identity=identity,
+        store=CacheStore(home.store_root, identity, ram_bytes),
+        images=ImageStore(home.images_root),
+        catalogue=Catalogue(home.catalogue_path),
+        embedder=embedder,
+        dpis=dpis,
+        batch=batch,
+        limits=limits or Limits(),
+    )
+    finish_removals(workshop)
+    return workshop
