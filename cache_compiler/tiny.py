@@ -12,7 +12,7 @@ from .backbone import FAMILIES, READER, Backbone
 from .card import Card
 from .selfcheck import verify
 
-Size = Literal["tiny", "small"]
+Size = Literal["tiny", "partial", "small"]
 
 _SIZES = {
     "tiny": {
@@ -21,6 +21,14 @@ _SIZES = {
         "sections": [2, 3, 3],
         "partial": 1.0,
         "patch": 8,
+    },
+    # GLM-4.1V's partial rotation and cell of 28 px at a toy size.
+    "partial": {
+        "text": {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2},
+        "vision": {"hidden_size": 32, "intermediate_size": 64, "depth": 2, "num_heads": 2},
+        "sections": [1, 2, 1],
+        "partial": 0.5,
+        "patch": 14,
     },
     # About 150 million parameters, with GLM-4.1V's cell of 28 px and its partial rotation.
     "small": {
