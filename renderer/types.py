@@ -1,4 +1,7 @@
-"""The renderer's values: how text becomes a page (`PageStyle`), a laid-out page (`Page`), a page at one DPI (`PageImage`). Imports no other room."""
+"""The renderer's values: how text becomes a page (`PageStyle`), a laid-out page (`Page`), a page at one DPI (`PageImage`).
+
+Imports no other room.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +44,9 @@ class PageStyle:
     crop_margin_px: int = 0
     # A side of x cells becomes ceil(x - slack) cells: 0.5 rounds to the nearest, 0.2 (the reader's card) rounds up but for a sliver.
     slack: float = 0.5
-    # Glyph's continuation pages start with an empty line (GLYPH.md, effective geometry).
+    # An image of fewer cells is padded with white: GLM-4.1V's processor enlarges one of under 112 x 112 px, and then resamples it.
+    min_cells: int = 1
+    # Glyph's continuation pages start with an empty line; a page after a form feed does not.
     blank_after_break: int = 0
     # Each sentence stands on a line of its own (the reader was trained so); the chunker obeys it.
     sentence_lines: bool = False
@@ -65,7 +70,11 @@ class PageStyle:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a page: its text, the half-open range [start, end) it covers in the *given* text, and its box in points."""
+    """One line of a page: its text, the half-open range [start, end) it covers in the *given* text, and its box in points.
+
+    A newline inside `text` (style.newline is "mark") stands where the red backslash-n is drawn. The box is as tall as the
+    font's own line, from the ascender to the descender, and at least as wide as the ink: kerning only draws letters together.
+    """
 
     text: str
     start: int
@@ -78,7 +87,10 @@ class Line:
 
 @dataclass(frozen=True)
 class Page:
-    """One laid-out page. It has no DPI and no pixels. `key` is a content hash over the style and the lines."""
+    """One laid-out page. It has no DPI and no pixels. `key` is a content hash over the style and the lines.
+
+    The ranges [start, end) of a text's pages tile the given text: every character belongs to exactly one page.
+    """
 
     lines: tuple[Line, ...]
     start: int
