@@ -1,0 +1,48 @@
+"""A request goes in; what a route needs of the house comes out, or NotReady while there is no house yet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from fastapi import Depends
+from starlette.requests import Request
+
+from .errors import NotReady
+from .settings import Settings
+
+if TYPE_CHECKING:
+    from .house import House as House
+else:
+    # FastAPI looks the name up when a route is declared; the real one would load torch there.
+    House = Any
+
+
+class Porch:
+    """Where requests wait for the house: it is None until it is loaded, and `reason` says what it waits for."""
+
+    def __init__(self) -> None:
+        self.house: House | None = None
+        self.reason = "the model is being loaded"
+
+
+def porch(request: Request) -> Porch:
+    found: Porch = request.app.state.porch
+    return found
+
+
+def open_house(request: Request) -> House:
+    """Raises NotReady, with the reason."""
+    found = porch(request)
+    if found.house is None:
+        raise NotReady(f"not ready yet: {found.reason}")
+    return found.house
+
+
+def settings(request: Request) -> Settings:
+    found: Settings = request.app.state.settings
+    return found
+
+
+PorchDep = Annotated[Porch, Depends(porch)]
+HouseDep = Annotated[House, Depends(open_house)]
+SettingsDep = Annotated[Settings, Depends(settings)]

@@ -1,0 +1,184 @@
+"""Command line, environment (QUIRE_*), a TOML file and defaults go in, in that order of strength; one frozen `Settings` comes out."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ByteSize, Field, ValidationError, field_validator, model_validator
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from ingest.types import Limits
+
+from .errors import BadSettings
+
+PREFIX = "QUIRE_"
+FILE = "quire.toml"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+def _size(default: int, description: str) -> Any:
+    return Field(ByteSize(default), ge=1, description=description + " A number of bytes, or with a unit: 512MiB, 2GiB.")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, read once. Nothing else in the house reads the environment."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
+
+    home: Path = Field(Path("~/.quire"), description="The folder that holds everything: catalogue, caches, images, index, uploads.")
+    config: Path | None = Field(None, description="The settings file (TOML). Unset: quire.toml in the home, if there is one.")
+
+    model: str = Field("reader", description='The model: "reader" (embedded), or a local directory in the Hugging Face layout.')
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
+        "auto", description="The number type of the model; auto: as its weights are."
+    )
+    embedder: str = Field("minilm", description='The embedder: "minilm", "bge-m3", or the folder of one of the two.')
+    style: str | None = Field(None, description="The page style. Unset: the one that the model's card names.")
+    low: int = Field(72, ge=36, le=600, description="DPI of pages that are context (72 in QV-PIC).")
+    high: int = Field(120, ge=36, le=600, description="DPI of pages that carry the relevance (120 in QV-PIC).")
+    batch: int = Field(8, ge=1, le=256, description="Page images in one forward of the model while compiling.")
+    ram_bytes: ByteSize = Field(
+        ByteSize(512 * 1024**2), ge=0, description="Memory for page caches that were read lately. 0: none; 512MiB, 2GiB."
+    )
+
+    top_k: int | None = Field(None, ge=1, le=64, description="Chunks that a question gathers. Unset: as the model's card says.")
+    alpha: float = Field(0.65, ge=0, le=1, description="Share of the positive relevance that is read at the high DPI (alpha in QV-PIC).")
+    cap: int = Field(4, ge=0, le=64, description="At most so many chunks are read at the high DPI (B in QV-PIC).")
+    max_tokens: int | None = Field(None, ge=1, le=4096, description="Tokens that an answer may have. Unset: as the model's card says.")
+
+    host: str = Field(
+        "127.0.0.1", description="The address to serve at. Beyond this machine only with --allow-remote: there are no API keys yet."
+    )
+    port: int = Field(8765, ge=0, le=65535, description="The port to serve at; 0: any free one.")
+    queue: int = Field(8, ge=0, le=1000, description="Questions that may wait for the model; the next one is told to come back (503).")
+    question_chars: int = Field(4000, ge=1, le=1_000_000, description="Characters that a question may have.")
+    request_files: int = Field(100, ge=1, le=10_000, description="Files in one upload.")
+
+    file_bytes: ByteSize = _size(Limits.file_bytes, "Bytes of one file.")
+    text_chars: int = Field(Limits.text_chars, ge=1, description="Characters of text that a file may hold.")
+    source_pages: int = Field(Limits.source_pages, ge=1, description="Printed pages that a file may have.")
+    rendered_pages: int = Field(Limits.rendered_pages, ge=1, description="Pages that a file may become when it is laid out.")
+    unpacked_bytes: ByteSize = _size(Limits.unpacked_bytes, "What a container (DOCX) may unpack to.")
+    parse_seconds: float = Field(Limits.parse_seconds, gt=0, description="Seconds that a file's parser may take.")
+    parse_memory: ByteSize = _size(Limits.parse_memory, "Memory that a file's parser may take.")
+    # Behind file_bytes, for it follows that one: whoever raises the one limit and not the other would still be refused.
+    upload_bytes: ByteSize = Field(
+        default_factory=lambda data: data.get("file_bytes", ByteSize(Limits.file_bytes)),
+        ge=1,
+        description="Bytes of one upload, all its files together. Unset: as file_bytes.",
+    )
+
+    @field_validator("home", "config")
+    @classmethod
+    def _expand(cls, path: Path | None) -> Path | None:
+        return path.expanduser() if path is not None else None
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Settings:
+        if self.low > self.high:
+            raise ValueError(f"low ({self.low}) is above high ({self.high})")
+        return self
+
+    @property
+    def file(self) -> Path:
+        """Where the settings file is, or would be."""
+        return self.config or self.home / FILE
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the server."""
+        return self.host in LOOPBACK or self.host.startswith("127.")
+
+    def limits(self) -> Limits:
+        """What a file may cost, as ingest wants it."""
+        return Limits(**{field.name: getattr(self, field.name) for field in fields(Limits)})
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        return init_settings, env_settings, _File(settings_cls)
+
+
+class _File(PydanticBaseSettingsSource):
+    """The TOML file, found through what the command line and the environment said of `config` and `home`."""
+
+    def __call__(self) -> dict[str, Any]:
+        said = self.current_state
+        path = Path(said["config"]) if said.get("config") else Path(said.get("home") or "~/.quire") / FILE
+        return read_file(path.expanduser(), named=bool(said.get("config")))
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError  # the base class asks for it; the whole file is read at once above
+
+
+def read_file(path: Path, named: bool) -> dict[str, Any]:
+    """The settings in a TOML file. `named`: somebody asked for this file, so it must be there.
+
+    Raises BadSettings: no such file, no TOML, or a key that is no setting.
+    """
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        if named:
+            raise BadSettings(f"{path}: there is no such settings file") from None
+        return {}
+    except (OSError, ValueError) as error:
+        raise BadSettings(f"{path}: {error}") from error
+    for key in found:
+        # A file that is found through the home cannot say where the home is.
+        if key not in Settings.model_fields or key == "config" or (key == "home" and not named):
+            close = difflib.get_close_matches(key, Settings.model_fields, n=1)
+            hint = f"did you mean {close[0]!r}? " if close and close[0] != key else ""
+            raise BadSettings(f"{path}: {key!r} is not a setting of this file; {hint}`quire config` lists them all")
+    return found
+
+
+def read_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
+    """Settings with the command line's `overrides` (None: not given). Raises BadSettings, naming the setting, its value and its source."""
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        name = str(problem["loc"][0]) if problem["loc"] else ""
+        if not name:
+            raise BadSettings(f"the settings do not fit together: {problem['msg'].removeprefix('Value error, ')}") from None
+        raise BadSettings(f"{name} = {problem['input']!r} ({_source(name, given)}): {problem['msg']}") from None
+
+
+def origins(settings: Settings, overrides: Mapping[str, Any] | None = None) -> dict[str, str]:
+    """For every setting, where its value came from: "command line", "QUIRE_...", the file's path, or "default"."""
+    given = {name: value for name, value in (overrides or {}).items() if value is not None}
+    in_file = read_file(settings.file, named=settings.config is not None)
+
+    def origin(name: str) -> str:
+        found = _source(name, given)
+        return found if found != "file" else str(settings.file) if name in in_file else "default"
+
+    return {name: origin(name) for name in Settings.model_fields}
+
+
+def strangers(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Variables that begin with QUIRE_ and are no setting: most often a slip of the pen."""
+    names = {PREFIX + name.upper() for name in Settings.model_fields} | {PREFIX + "DEBUG"}
+    return sorted(name for name in environ if name.startswith(PREFIX) and name not in names)
+
+
+def _source(name: str, given: Mapping[str, Any]) -> str:
+    """The strongest source that may have set `name`; "file" where neither the command line nor the environment did."""
+    if name in given:
+        return "command line"
+    return PREFIX + name.upper() if os.environ.get(PREFIX + name.upper()) else "file"

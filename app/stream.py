@@ -1,0 +1,139 @@
+"""A blocking iterator goes in; server-sent events come out, with a heartbeat. When the client goes away, the iterator is stopped.
+
+The walk runs in a thread of its own, for it holds the model for seconds; the event loop only carries what it says. A walk
+that nobody listens to any more is told so by its `cancel` event, and decodes no further token.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, closing
+from typing import Generic, TypeVar
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from .errors import known, shape
+
+T = TypeVar("T")
+BEAT = 10.0  # seconds; proxies close connections that are silent for 30 to 60
+FIRST = 5.0  # seconds to wait for the first event: until then an error still gets a status of its own
+log = logging.getLogger("quire.http")
+
+
+class Walk(Generic[T]):
+    """A blocking generator on its way in a thread. `run` gets the event that asks it to stop."""
+
+    def __init__(self, run: Callable[[threading.Event], Iterator[T]]) -> None:
+        self.cancel = threading.Event()
+        self._loop = asyncio.get_running_loop()
+        self._said: asyncio.Queue[tuple[str, T | BaseException | None]] = asyncio.Queue()
+        threading.Thread(target=self._work, args=(run,), name="quire-walk", daemon=True).start()
+
+    async def next(self, timeout: float | None = None) -> tuple[str, T | None]:
+        """("item", value), ("end", None), or ("beat", None) when nothing was said for `timeout` seconds. Raises what the walk raised."""
+        try:
+            kind, value = await asyncio.wait_for(self._said.get(), timeout)
+        except TimeoutError:
+            return "beat", None
+        if isinstance(value, BaseException):
+            raise value
+        return kind, value
+
+    async def __aiter__(self) -> AsyncIterator[T]:
+        while True:
+            kind, value = await self.next()
+            if kind == "end":
+                return
+            yield value  # type: ignore[misc]
+
+    def _work(self, run: Callable[[threading.Event], Iterator[T]]) -> None:
+        try:
+            steps = run(self.cancel)
+            with closing(steps):  # type: ignore[type-var]
+                for value in steps:
+                    self._say("item", value)
+                    if self.cancel.is_set():
+                        break
+        except BaseException as error:
+            self._say("error", error)
+        else:
+            self._say("end", None)
+
+    def _say(self, kind: str, value: T | BaseException | None) -> None:
+        try:
+            self._loop.call_soon_threadsafe(self._said.put_nowait, (kind, value))
+        except RuntimeError:
+            # The server's loop is closed: there is nobody to tell, and the walk should end too.
+            self.cancel.set()
+
+
+@asynccontextmanager
+async def watched(request: Request, walk: Walk[T]) -> AsyncIterator[None]:
+    """While open, a client that goes away cancels the walk; so does leaving by an error."""
+
+    async def watch() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        walk.cancel.set()
+
+    watcher = asyncio.create_task(watch())
+    try:
+        yield
+    except BaseException:
+        walk.cancel.set()
+        raise
+    finally:
+        watcher.cancel()
+
+
+async def stream(
+    request: Request, walk: Walk[T], encode: Callable[[T], tuple[str, BaseModel]], refuse: Callable[[T], Response | None] = lambda _: None
+) -> Response:
+    """The walk as a response. `refuse` may turn the first event into another response: a failure with a status of its own.
+
+    Raises what the walk raises before its first event.
+    """
+    async with watched(request, walk):
+        kind, value = await walk.next(FIRST)
+    if kind == "item" and (instead := refuse(value)) is not None:  # type: ignore[arg-type]
+        walk.cancel.set()
+        return instead
+    return StreamingResponse(
+        _lines(walk, (kind, value), encode, getattr(request.state, "request_id", "")),
+        media_type="text/event-stream",
+        # Proxies (nginx) would gather the pieces otherwise.
+        headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _lines(
+    walk: Walk[T], first: tuple[str, T | None], encode: Callable[[T], tuple[str, BaseModel]], number: str
+) -> AsyncIterator[str]:
+    try:
+        kind, value = first
+        while kind != "end":
+            yield ": beat\n\n" if kind == "beat" else _event(*encode(value))  # type: ignore[arg-type]
+            kind, value = await walk.next(BEAT)
+    except Exception as error:
+        found = known(error)
+        if found is None:
+            log.exception("request %s failed in its stream", number)
+        told = (type(found).__name__, str(found)) if found else ("InternalError", f"internal error, request id {number}")
+        yield _event("failed", _Raw(**shape(*told)))
+    finally:
+        # Reached when the client goes away, too: Starlette cancels this generator then.
+        walk.cancel.set()
+
+
+class _Raw(BaseModel):
+    error: dict[str, object]
+
+
+def _event(name: str, data: BaseModel) -> str:
+    # JSON in one line: a newline inside a string is escaped, so no text can begin an event of its own.
+    return f"event: {name}\ndata: {data.model_dump_json()}\n\n"
