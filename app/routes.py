@@ -5,39 +5,39 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from . import wire
+from . import bodies
 from .deps import HouseDep, PorchDep, SettingsDep
 from .routes_ask import router as answers
 from .routes_documents import router as documents
 
 router = APIRouter(
     # What any route may answer besides its own; the sentences say what to do.
-    responses={code: {"model": wire.ErrorBody} for code in (404, 409, 413, 422, 503)}
+    responses={code: {"model": bodies.ErrorBody} for code in (404, 409, 413, 422, 503)}
 )
 router.include_router(documents)
 router.include_router(answers)
 health = APIRouter(tags=["health"])
 
 
-@health.get("/livez", response_model=wire.Alive)
-async def livez() -> wire.Alive:
+@health.get("/livez", response_model=bodies.Alive)
+async def livez() -> bodies.Alive:
     """The process is there."""
-    return wire.Alive()
+    return bodies.Alive()
 
 
-@health.get("/readyz", response_model=wire.Ready, response_model_exclude_none=True, responses={503: {"model": wire.Ready}})
-async def readyz(porch: PorchDep) -> wire.Ready | JSONResponse:
+@health.get("/readyz", response_model=bodies.Ready, response_model_exclude_none=True, responses={503: {"model": bodies.Ready}})
+async def readyz(porch: PorchDep) -> bodies.Ready | JSONResponse:
     """The model is loaded and the home is open; until then 503 with the reason."""
     if porch.house is None:
         return JSONResponse({"ready": False, "reason": porch.reason}, 503, {"Retry-After": "2"})
-    return wire.Ready(ready=True)
+    return bodies.Ready(ready=True)
 
 
-@router.get("/model", response_model=wire.Model, tags=["model"])
-def model(house: HouseDep, settings: SettingsDep) -> wire.Model:
+@router.get("/model", response_model=bodies.Model, tags=["model"])
+def model(house: HouseDep, settings: SettingsDep) -> bodies.Model:
     """What is loaded, and what it can and cannot answer."""
     workshop = house.workshop
-    return wire.Model(
+    return bodies.Model(
         name=house.backbone.name,
         says=house.backbone.card.says,
         style=workshop.style.name,
@@ -45,5 +45,5 @@ def model(house: HouseDep, settings: SettingsDep) -> wire.Model:
         family=workshop.identity.model,
         identity=workshop.identity.as_mapping(),
         embedder=workshop.embedder.name,
-        limits=wire.ModelLimits(file_bytes=settings.file_bytes, question_chars=settings.question_chars, top_k=wire.TOP_K),
+        limits=bodies.ModelLimits(file_bytes=settings.file_bytes, question_chars=settings.question_chars, top_k=bodies.TOP_K),
     )

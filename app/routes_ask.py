@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from retrieval.errors import UnknownPage
 
-from . import wire
+from . import bodies, wire
 from .deps import HouseDep, SettingsDep
 from .replies import reply_named
 from .stream import Walk, stream, watched
@@ -21,8 +21,10 @@ router = APIRouter(tags=["answers"])
 CLIENT_WENT_AWAY = 499
 
 
-@router.post("/ask", response_model=wire.Answer, responses={200: {"content": {"text/event-stream": {}}}})
-async def ask(request: Request, asked: wire.AskRequest, house: HouseDep, accept: Annotated[str, Header()] = "") -> wire.Answer | Response:
+@router.post("/ask", response_model=bodies.Answer, responses={200: {"content": {"text/event-stream": {}}}})
+async def ask(
+    request: Request, asked: bodies.AskRequest, house: HouseDep, accept: Annotated[str, Header()] = ""
+) -> bodies.Answer | Response:
     """Answer from a collection. With `stream` (or `Accept: text/event-stream`): events `planned`, `token`, `done`, or `failed`."""
     from .ask import answer
 
@@ -67,8 +69,8 @@ def image(
         raise UnknownPage(f"{key} at {wanted} DPI: the image is missing from the home; `quire repair` draws it again") from None
 
 
-@router.get("/pages/{key}", response_model=wire.Page)
-def page(house: HouseDep, key: str) -> wire.Page:
+@router.get("/pages/{key}", response_model=bodies.Page)
+def page(house: HouseDep, key: str) -> bodies.Page:
     """A page's lines with their boxes in points, and the documents it stands in."""
     row = house.catalogue.page(key)
     owners = house.catalogue.chunks(house.catalogue.chunk_ids_of_page(key))

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from retrieval.types import JobRow
 
-from . import wire
+from . import bodies, wire
 from .collection import PATTERN, collection_name
 from .deps import House, HouseDep, SettingsDep
 from .errors import BadRequest, TooManyFiles, known
@@ -44,8 +44,8 @@ _FORM: dict[str, Any] = {
 }
 
 
-@router.post("/documents", status_code=202, response_model=wire.Jobs, openapi_extra=_FORM)
-async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> wire.Jobs:
+@router.post("/documents", status_code=202, response_model=bodies.Jobs, openapi_extra=_FORM)
+async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> bodies.Jobs:
     """Keep files and queue them. A file that is refused is a failed job, and the others go on; a single one is the error itself."""
     form = await _form(request, settings.request_files)
     try:
@@ -54,12 +54,12 @@ async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> wi
         uploads = [item for item in form.getlist("files") if isinstance(item, UploadFile)]
         if not uploads:
             raise BadRequest("the form has no files: send one or more under the name files", {"files": "missing"})
-        return wire.Jobs(jobs=[await run_in_threadpool(_take, house, item, collection, replace, len(uploads) == 1) for item in uploads])
+        return bodies.Jobs(jobs=[await run_in_threadpool(_take, house, item, collection, replace, len(uploads) == 1) for item in uploads])
     finally:
         await form.close()
 
 
-def _take(house: House, item: UploadFile, collection: str, replace: bool, alone: bool) -> wire.Job:
+def _take(house: House, item: UploadFile, collection: str, replace: bool, alone: bool) -> bodies.Job:
     try:
         return wire.job(house.jobs.submit(item.filename or "", item.file, collection, replace))
     except Exception as error:
@@ -99,14 +99,14 @@ def _truth(word: str) -> bool:
 # -- jobs --------------------------------------------------------------------------------------------------------------------
 
 
-@router.get("/jobs", response_model=wire.Jobs)
-def jobs(house: HouseDep, collection: str | None = None) -> wire.Jobs:
+@router.get("/jobs", response_model=bodies.Jobs)
+def jobs(house: HouseDep, collection: str | None = None) -> bodies.Jobs:
     """Jobs, newest first."""
-    return wire.Jobs(jobs=[wire.job(row) for row in house.jobs.jobs(collection)])
+    return bodies.Jobs(jobs=[wire.job(row) for row in house.jobs.jobs(collection)])
 
 
-@router.get("/jobs/{job}", response_model=wire.Job)
-def job(house: HouseDep, job: str) -> wire.Job:
+@router.get("/jobs/{job}", response_model=bodies.Job)
+def job(house: HouseDep, job: str) -> bodies.Job:
     return wire.job(house.jobs.job(job))
 
 
@@ -130,14 +130,14 @@ async def job_events(request: Request, house: HouseDep, job: str) -> Response:
     return await stream(request, Walk(changes), lambda row: ("job", wire.job(row)))
 
 
-@router.post("/jobs/{job}/cancel", response_model=wire.Job)
-def cancel(house: HouseDep, job: str) -> wire.Job:
+@router.post("/jobs/{job}/cancel", response_model=bodies.Job)
+def cancel(house: HouseDep, job: str) -> bodies.Job:
     """Cancel: at once when it waits, within a batch when it runs."""
     return wire.job(house.jobs.cancel(job))
 
 
-@router.post("/jobs/{job}/retry", response_model=wire.Job)
-def retry(house: HouseDep, job: str) -> wire.Job:
+@router.post("/jobs/{job}/retry", response_model=bodies.Job)
+def retry(house: HouseDep, job: str) -> bodies.Job:
     """Queue a failed job again, from the upload that is still kept."""
     return wire.job(house.jobs.retry(job))
 
@@ -145,23 +145,23 @@ def retry(house: HouseDep, job: str) -> wire.Job:
 # -- collections and documents -----------------------------------------------------------------------------------------------
 
 
-@router.get("/collections", response_model=wire.Collections)
-def collections(house: HouseDep) -> wire.Collections:
+@router.get("/collections", response_model=bodies.Collections)
+def collections(house: HouseDep) -> bodies.Collections:
     catalogue = house.catalogue
-    return wire.Collections(
+    return bodies.Collections(
         collections=[
             wire.collection(row, len(catalogue.documents(row.name)), len(catalogue.page_keys(row.name))) for row in catalogue.collections()
         ]
     )
 
 
-@router.get("/documents", response_model=wire.Documents)
-def documents(house: HouseDep, collection: str = "default") -> wire.Documents:
-    return wire.Documents(documents=[wire.document(row) for row in house.catalogue.documents(collection)])
+@router.get("/documents", response_model=bodies.Documents)
+def documents(house: HouseDep, collection: str = "default") -> bodies.Documents:
+    return bodies.Documents(documents=[wire.document(row) for row in house.catalogue.documents(collection)])
 
 
-@router.get("/documents/{document}", response_model=wire.DocumentPages)
-def document(house: HouseDep, document: str) -> wire.DocumentPages:
+@router.get("/documents/{document}", response_model=bodies.DocumentPages)
+def document(house: HouseDep, document: str) -> bodies.DocumentPages:
     """A document with its pages in reading order."""
     catalogue = house.catalogue
     chunks = catalogue.chunks_of(document)
@@ -169,8 +169,8 @@ def document(house: HouseDep, document: str) -> wire.DocumentPages:
     return wire.document_pages(catalogue.document(document), chunks, pages)
 
 
-@router.delete("/documents/{document}", response_model=wire.RemovalReceipt)
-def delete(house: HouseDep, document: str) -> wire.RemovalReceipt:
+@router.delete("/documents/{document}", response_model=bodies.RemovalReceipt)
+def delete(house: HouseDep, document: str) -> bodies.RemovalReceipt:
     """Remove a document and everything that came of it; the receipt lists what went."""
     from ingest.remove import remove_document
 

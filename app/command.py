@@ -1,0 +1,109 @@
+"""Command-line words go in; an exit code comes out. No traceback reaches a person, unless QUIRE_DEBUG=1 asks for it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from . import commands, options
+from .errors import STOPPED, UNKNOWN, known, row_of
+from .options import add_settings
+
+Subparsers = Any  # argparse keeps the name of its class to itself
+
+
+def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
+    """The parser and its subparsers, so that other rooms may add commands: each sets `run`, a function from arguments to an exit code."""
+    parser = argparse.ArgumentParser(
+        prog="quire",
+        description="Answers questions about documents from page images whose KV caches were compiled beforehand.",
+        epilog="Settings: command line, then environment (QUIRE_*), then quire.toml in the home, then defaults. `quire config` shows them.",
+    )
+    subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
+
+    ingest = _add(subparsers, "ingest", commands.ingest, "take files and folders into a collection; run it again to go on after a stop")
+    ingest.add_argument("paths", nargs="+", metavar="PATH", help="files, or folders with everything in them")
+    ingest.add_argument("--collection", default="default", help="default: default")
+    ingest.add_argument("--replace", action="store_true", help="a file takes the place of another one of its name")
+    ingest.add_argument("--json", action="store_true", help="print the report as one JSON document")
+    add_settings(ingest, *options.HOME, *options.MODEL, *options.INGEST)
+
+    ask = _add(subparsers, "ask", commands.ask, "ask a question of a collection")
+    ask.add_argument("question")
+    ask.add_argument("--collection", default="default", help="default: default")
+    ask.add_argument("--show-pages", action="store_true", help="print the marked lines of the pages, too")
+    ask.add_argument("--json", action="store_true", help="print the whole answer as one JSON document")
+    add_settings(ask, *options.HOME, *options.MODEL, *options.ASK)
+
+    serve = _add(subparsers, "serve", commands.serve, "serve the page and the HTTP interface")
+    serve.add_argument(
+        "--allow-remote", action="store_true", help="serve beyond this machine: anybody who can reach it can read and delete"
+    )
+    add_settings(serve, *options.HOME, *options.SERVE, *options.MODEL, *options.ASK, *options.INGEST)
+
+    documents = _add(subparsers, "documents", commands.documents, "list a collection's documents")
+    documents.add_argument("--collection", default="default", help="default: default")
+    documents.add_argument("--json", action="store_true", help="print one JSON document")
+    add_settings(documents, *options.HOME)
+
+    collections = _add(subparsers, "collections", commands.collections, "list the collections")
+    collections.add_argument("--json", action="store_true", help="print one JSON document")
+    add_settings(collections, *options.HOME)
+
+    delete = _add(subparsers, "delete", commands.delete, "delete a document and everything that came of it")
+    delete.add_argument("document", metavar="ID|NAME")
+    delete.add_argument("--collection", default="default", help="where to look for the name; default: default")
+    delete.add_argument("--json", action="store_true", help="print the receipt as one JSON document")
+    add_settings(delete, *options.HOME, *options.MODEL)
+
+    repair = _add(subparsers, "repair", commands.repair, "check every cache of a collection, and compile again what is damaged or missing")
+    repair.add_argument("--collection", default="default", help="default: default")
+    add_settings(repair, *options.HOME, *options.MODEL, "batch")
+
+    config = _add(subparsers, "config", commands.config, "show the settings and where each came from")
+    config.add_argument("--json", action="store_true", help="print one JSON document")
+    add_settings(config, *options.HOME, *options.MODEL, *options.ASK, *options.SERVE, *options.INGEST)
+    return parser, subparsers
+
+
+def _add(subparsers: Subparsers, name: str, run: Callable[[argparse.Namespace], int], says: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = subparsers.add_parser(name, help=says, description=says[0].upper() + says[1:] + ".")
+    parser.set_defaults(run=run)
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run a parsed command. A known error becomes one line on stderr and its exit code from the table in `app.errors`."""
+    try:
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except KeyboardInterrupt:
+        print("\nquire: stopped", file=sys.stderr)
+        return STOPPED
+    except BrokenPipeError:
+        # The reader of our output has seen enough (`quire documents | head`): that is no error, but nothing more can be printed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("QUIRE_DEBUG") == "1":
+            traceback.print_exc()
+        found = known(error)
+        if found is None and isinstance(error, OSError):
+            print(f"quire: {error.filename or 'the system'}: {error.strerror or error}", file=sys.stderr)
+            return UNKNOWN.exit
+        if found is None:
+            print(f"quire: internal error ({type(error).__name__}); QUIRE_DEBUG=1 shows where", file=sys.stderr)
+            return UNKNOWN.exit
+        print(f"quire: {found}", file=sys.stderr)
+        return row_of(found).exit
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Parse and run; argparse itself ends with 2 on words it does not know."""
+    parser, _ = build_parser()
+    return run(parser.parse_args(argv))

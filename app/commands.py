@@ -1,0 +1,160 @@
+"""Parsed command-line words go in; each command does its work, prints what came of it, and gives an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from contextlib import closing
+from dataclasses import asdict
+from typing import Any
+
+from .collection import collection_name
+from .errors import STOPPED, row_named
+from .options import overrides, settings_of
+
+# A run that went through, and in which some file did not.
+SOME_FAILED = 1
+
+
+def ingest(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from ingest.pipeline import ingest as run_ingest
+
+    from . import printed
+    from .house import House
+    from .progress import Bar, stop_on_interrupt
+
+    collection = collection_name(args.collection)
+    house = House.open(settings_of(args))
+    try:
+        with stop_on_interrupt() as stopped, Bar() as bar:
+            done = run_ingest([Path(path) for path in args.paths], collection, house.workshop, bar.show, stopped, replace=args.replace)
+    finally:
+        house.close()
+    print(_json(asdict(done)) if args.json else printed.report(done))
+    return STOPPED if done.cancelled else SOME_FAILED if done.failed else 0
+
+
+def ask(args: argparse.Namespace) -> int:
+    from . import printed, wire
+    from .ask import answer
+    from .house import House
+    from .types import Done, Failed, Token
+
+    house = House.open(settings_of(args))
+    try:
+        if house.backbone.name == "reader":
+            print(f"quire: {house.backbone.card.says}", file=sys.stderr)
+        # Closed on the way out, whatever the way: an interrupt stops the decoding.
+        with closing(answer(house.question(args.question, args.collection), house)) as walk:  # type: ignore[type-var]
+            for event in walk:
+                if isinstance(event, Failed):
+                    print(f"quire: {event.message}", file=sys.stderr)
+                    return row_named(event.type).exit
+                if isinstance(event, Token) and not args.json:
+                    print(printed.plain(event.text), end="", flush=True)
+                if isinstance(event, Done) and args.json:
+                    print(wire.answer(event.answer).model_dump_json(indent=1))
+                elif isinstance(event, Done):
+                    print(f"\n\n{printed.sources(event.answer, args.show_pages)}")
+    finally:
+        house.close()
+    return 0
+
+
+def serve(args: argparse.Namespace) -> int:
+    from .serve import serve as run_server
+
+    return run_server(settings_of(args), args.allow_remote)
+
+
+def documents(args: argparse.Namespace) -> int:
+    from . import printed, wire
+
+    with _catalogue(args) as catalogue:
+        rows = catalogue.documents(args.collection)
+    print(_json([wire.document(row).model_dump() for row in rows]) if args.json else printed.documents(rows))
+    return 0
+
+
+def collections(args: argparse.Namespace) -> int:
+    from . import printed, wire
+
+    with _catalogue(args) as catalogue:
+        rows = [(row, len(catalogue.documents(row.name)), len(catalogue.page_keys(row.name))) for row in catalogue.collections()]
+    print(_json([wire.collection(*row).model_dump() for row in rows]) if args.json else printed.collections(rows))
+    return 0
+
+
+def delete(args: argparse.Namespace) -> int:
+    from ingest.remove import remove_document
+    from retrieval.errors import UnknownDocument
+
+    from . import printed, wire
+    from .house import House
+
+    house = House.open(settings_of(args))
+    try:
+        found = house.catalogue.document_named(args.collection, args.document)
+        try:
+            removal = remove_document(house.workshop, found.id if found else args.document)
+        except UnknownDocument:
+            raise UnknownDocument(
+                f"no document has the id {args.document!r}, nor that name in collection {args.collection!r}; `quire documents` lists them"
+            ) from None
+    finally:
+        house.close()
+    print(wire.receipt(removal.receipt, removal.files, removal.bytes).model_dump_json(indent=1) if args.json else printed.removal(removal))
+    return 0
+
+
+def repair(args: argparse.Namespace) -> int:
+    from ingest.repair import repair as run_repair
+
+    from .house import House
+    from .progress import Bar, stop_on_interrupt
+
+    house = House.open(settings_of(args))
+    try:
+        with stop_on_interrupt() as stopped, Bar() as bar:
+            mended = run_repair(house.workshop, args.collection, progress=bar.show, cancelled=stopped)
+    finally:
+        house.close()
+    print("\n".join([*mended, f"{len(mended)} page images compiled again; every cache of {args.collection} is whole."]))
+    return 0
+
+
+def config(args: argparse.Namespace) -> int:
+    from . import printed
+    from .settings import PREFIX, origins, strangers
+
+    settings = settings_of(args)
+    sources = origins(settings, overrides(args))
+    values = settings.model_dump(mode="json")
+    if args.json:
+        print(_json({name: {"value": values[name], "from": sources[name]} for name in values}))
+    else:
+        rows = [(name, "(unset)" if value is None else value, sources[name], PREFIX + name.upper()) for name, value in values.items()]
+        print(printed.table(("setting", "value", "from", "variable"), rows))
+        print(f"\nsettings file: {settings.file}{'' if settings.file.exists() else ' (not there)'}")
+    for name in strangers(os.environ):
+        print(f"quire: the environment has {name}, which is no setting", file=sys.stderr)
+    return 0
+
+
+def _catalogue(args: argparse.Namespace) -> Any:
+    """The catalogue alone: a list needs no model. Closed at the end of the block."""
+    from retrieval.catalogue import Catalogue
+    from retrieval.errors import UnknownCollection
+
+    path = settings_of(args).home / "catalogue.sqlite"
+    if not path.exists():
+        raise UnknownCollection(f"{path.parent}: there is no collection yet; `quire ingest PATH` makes one")
+    return closing(Catalogue(path))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1)

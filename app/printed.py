@@ -1,0 +1,125 @@
+"""Reports, receipts, answers and lists go in; text for a person at a terminal comes out. Document text is printed without control characters."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+from ingest.remove import Removal
+from ingest.types import Report
+from retrieval.types import CollectionRow, DocumentRow
+
+from .types import Answer, Citation
+
+_BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def plain(text: str) -> str:
+    """Text that may come from a document, safe for a terminal: an escape sequence in it must not move the cursor or recolour the screen."""
+    return "".join(c if c in "\n\t" or (unicodedata.category(c) not in ("Cc", "Cs") and c not in _BIDI) else "�" for c in text)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """Columns as wide as their widest cell; numbers to the right."""
+    cells = [[plain(str(cell)).replace("\n", " ") for cell in row] for row in rows]
+    right = [bool(cells) and all(row[i].replace(",", "").replace(".", "").isdigit() for row in cells) for i in range(len(head))]
+    widths = [max(len(line[i]) for line in [list(head), *cells]) for i in range(len(head))]
+    return "\n".join(
+        "  ".join(cell.rjust(width) if r else cell.ljust(width) for cell, width, r in zip(line, widths, right, strict=True)).rstrip()
+        for line in [list(head), *cells]
+    )
+
+
+def size(count: float) -> str:
+    """Bytes in the unit that a person would use."""
+    for unit in ("bytes", "KiB", "MiB"):
+        if count < 1024:
+            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+    return f"{count:.1f} GiB"
+
+
+def report(run: Report) -> str:
+    """The outcome of an ingest: a row a file, the reasons of failures, and what to do next."""
+    rows = [
+        *[("done", item.name, f"{item.chunks:,}", f"{item.pages:,}", f"{item.compiled:,}", f"{item.reused:,}") for item in run.done],
+        *[("skipped", name, "", "", "", "") for name in run.skipped],
+        *[("failed", item.name, "", "", "", "") for item in run.failed],
+    ]
+    parts = [table(("", "file", "chunks", "pages", "compiled", "reused"), rows)] if rows else []
+    parts += [f"note    {plain(item.name)}: {plain(note)}" for item in run.done for note in item.notes]
+    parts += [f"failed  {_failure(item.name, item.reason, item.place, item.kind)}" for item in run.failed]
+    if run.cancelled:
+        parts.append("Stopped. What is done is kept, and nothing is half done: run the same command again to go on.")
+    elif not rows:
+        parts.append("There was no file to take in.")
+    counts = f"{len(run.done)} done, {len(run.skipped)} skipped (already there), {len(run.failed)} failed"
+    parts.append(f"{counts} in {run.seconds:.1f} s; collection {run.collection}.")
+    return "\n".join(parts)
+
+
+def _failure(name: str, reason: str, place: str, kind: str) -> str:
+    # Most reasons begin with the file's name already.
+    said = plain(reason if reason.startswith(name) else f"{name}: {reason}")
+    return f"{said} ({', '.join(filter(None, (plain(place), kind)))})"
+
+
+def removal(done: Removal) -> str:
+    """The receipt of a deletion."""
+    row = done.receipt
+    lines = [
+        f"deleted {plain(row.name)} ({row.document})",
+        f"  {row.chunks:,} chunks, {row.vectors:,} vectors, {len(row.removed_pages):,} pages",
+        f"  {len(done.files):,} files, {size(done.bytes)}",
+        *[f"    {name}" for name in done.files],
+    ]
+    if row.shared_pages:
+        lines.append(f"  {len(row.shared_pages):,} pages stay, for another document has them too")
+    return "\n".join(lines)
+
+
+def documents(rows: Iterable[DocumentRow]) -> str:
+    return table(
+        ("id", "name", "media", "size", "chunks", "pages"),
+        [(row.id, row.name, row.media, size(row.bytes), f"{row.chunks:,}", f"{row.pages:,}") for row in rows],
+    )
+
+
+def collections(rows: Iterable[tuple[CollectionRow, int, int]]) -> str:
+    """Each collection with its numbers of documents and pages."""
+    return table(
+        ("name", "documents", "pages", "model"),
+        [(row.name, f"{n:,}", f"{pages:,}", row.identity.get("model", "")) for row, n, pages in rows],
+    )
+
+
+def sources(answer: Answer, show_lines: bool) -> str:
+    """The pages that an answer was read from, in context order; with `show_lines`, the marked lines of each."""
+    rows = []
+    for citation, pick, origin in zip(answer.citations, answer.plan.picks, answer.provenance, strict=True):
+        rows.append((_place(citation), f"{citation.dpi} DPI", pick.why, f"{pick.score:.2f}", origin.tier, f"{pick.rows:,}"))
+    parts = [table(("page", "read at", "why", "score", "cache", "rows"), rows)]
+    if show_lines:
+        for citation in answer.citations:
+            parts += [f"  {_place(citation)}: {plain(line.text).strip()}  [{line.why}]" for line in citation.lines]
+    if answer.plan.dropped:
+        parts.append(f"{len(answer.plan.dropped)} passages did not fit the model's context.")
+    t = answer.timings
+    parts.append(
+        f"first token after {_ms(t.first_token)} (retrieve {_ms(t.retrieve)}, plan {_ms(t.plan)}, load {_ms(t.load)}, place {_ms(t.place)}, "
+        f"question {_ms(t.prefill)}); rest {_ms(t.rest)}; {answer.tokens} tokens, ended by {answer.finish}"
+    )
+    return "\n".join(parts)
+
+
+def _place(citation: Citation) -> str:
+    where = [plain(citation.name)]
+    if citation.source_page is not None:
+        where.append(f"p. {citation.source_page}")
+    if citation.heading:
+        where.append(plain(citation.heading))
+    return ", ".join([*where, f"part {citation.ordinal + 1}"])
+
+
+def _ms(seconds: float) -> str:
+    return f"{1000 * seconds:.0f} ms"
