@@ -1,0 +1,358 @@
+// Files go in, by drop or by button; each shows its way through ingest until it is on the shelf, or why it is not.
+
+import * as api from "./api.js";
+import { announce, byId, count, el, fill, show, size } from "./dom.js";
+import { house, lost } from "./house.js";
+
+/** Files sent at the same time, and event streams kept open at the same time: a browser has six connections to a server. */
+const SENDING = 2;
+const LISTENING = 2;
+/** The jobs are also asked for at this pace while any is unfinished: the others' streams are not open. Milliseconds. */
+const PACE = 4000;
+
+const STAGES = {
+  load: "reading the file",
+  chunk: "cutting into passages",
+  paginate: "laying out",
+  rasterise: "drawing",
+  compile: "compiling",
+  store: "storing",
+  index: "indexing",
+};
+const FINAL = new Set(["done", "failed", "cancelled"]);
+
+/** Everything in the press, by key: {key, name, file, job, state, error, abort, node}. Insertion order is display order. */
+const press = new Map();
+let serial = 0;
+const streams = new Map();
+let queue = [];
+let sending = 0;
+let timer = null;
+let arrived = () => {};
+
+// --- what comes in
+
+/** What was dropped, folders walked through: [{file, name}], each name with its folders before it. */
+async function filesOf(transfer) {
+  // Entries must be taken before the first await: afterwards the browser empties the list.
+  const entries = [...transfer.items].filter((item) => item.kind === "file").map((item) => item.webkitGetAsEntry?.() || item.getAsFile());
+  const files = [];
+  const walk = async (entry) => {
+    if (entry instanceof File) files.push({ file: entry, name: entry.name });
+    else if (entry.isFile) files.push({ file: await new Promise((take, refuse) => entry.file(take, refuse)), name: entry.fullPath.replace(/^\//, "") });
+    else if (entry.isDirectory) {
+      const reader = entry.createReader();
+      // readEntries gives a folder in pieces; an empty piece is the end.
+      for (;;) {
+        const piece = await new Promise((take, refuse) => reader.readEntries(take, refuse));
+        if (!piece.length) break;
+        for (const inner of piece) await walk(inner);
+      }
+    }
+  };
+  for (const entry of entries) if (entry) await walk(entry);
+  return files;
+}
+
+/** Put files in the queue. Hidden files of a folder (.DS_Store and the like) are nobody's documents and are left out. */
+function take(files) {
+  const wanted = files.filter(({ name }) => !name.split("/").some((part) => part.startsWith(".")));
+  if (!wanted.length) {
+    announce("There was no file in what was dropped");
+    return;
+  }
+  for (const { file, name } of wanted) {
+    const entry = { key: `sent ${(serial += 1)}`, name, file, collection: house.collection, replace: byId("replace").checked, state: "waiting" };
+    press.set(entry.key, entry);
+    const limit = house.model && house.model.limits && house.model.limits.file_bytes;
+    if (limit && file.size > limit) Object.assign(entry, { state: "refused", error: `The file has ${size(file.size)}; at most ${size(limit)} are taken.`, final: true });
+    else queue.push(entry);
+    draw(entry);
+  }
+  announce(`${count(wanted.length, "file")} taken in`);
+  pump();
+}
+
+function pump() {
+  while (sending < SENDING && queue.length) sendOne(queue.shift());
+  summary();
+}
+
+async function sendOne(entry) {
+  sending += 1;
+  entry.state = "sending";
+  entry.abort = new AbortController();
+  draw(entry);
+  try {
+    adopt(entry, await api.upload(entry.file, entry.name, entry.collection, entry.replace, entry.abort.signal));
+  } catch (error) {
+    if (error.name === "AbortError") forget(entry);
+    else {
+      lost(error);
+      Object.assign(entry, { state: "refused", error: error.message });
+      draw(entry);
+      announce(`${entry.name} was not taken: ${error.message}`);
+    }
+  }
+  sending -= 1;
+  listen();
+  pump();
+}
+
+// --- what becomes of it
+
+/** The entry's job, as the server tells it now. */
+function adopt(entry, job) {
+  const before = entry.state;
+  entry.job = job;
+  entry.name = job.name;
+  entry.state = job.state;
+  entry.error = job.error;
+  if (job.state === "done") {
+    forget(entry);
+    if (before !== "done") {
+      announce(`${job.name} is on the shelf`);
+      arrived(job);
+    }
+    return;
+  }
+  if (job.state === "cancelled") {
+    forget(entry);
+    announce(`${job.name} was cancelled`);
+    return;
+  }
+  if (job.state === "failed" && before !== "failed") announce(`${job.name} failed: ${job.error}`);
+  draw(entry);
+}
+
+const unfinished = () => [...press.values()].filter((entry) => entry.job && !FINAL.has(entry.job.state));
+
+/** Keep streams open for the jobs that run or come next, and ask for the list at a slow pace for the rest. */
+function listen() {
+  const open = unfinished().sort((a, b) => Number(b.job.state === "running") - Number(a.job.state === "running"));
+  for (const entry of open) {
+    if (streams.size >= LISTENING) break;
+    if (!streams.has(entry.job.id)) follow(entry);
+  }
+  pace();
+  summary();
+}
+
+function pace() {
+  if (timer !== null || !unfinished().length) return;
+  timer = setTimeout(() => {
+    timer = null;
+    loadJobs();
+  }, PACE);
+}
+
+async function follow(entry) {
+  const { id } = entry.job;
+  const controller = new AbortController();
+  streams.set(id, controller);
+  let broken = false;
+  try {
+    for await (const job of api.jobEvents(id, controller.signal)) {
+      if (press.get(entry.key) === entry) adopt(entry, job);
+    }
+  } catch (error) {
+    broken = true;
+    if (error.name !== "AbortError") lost(error);
+  }
+  streams.delete(id);
+  // A stream that ended early is not opened again at once: the slow pace finds out what became of its job.
+  if (broken || !FINAL.has(entry.job.state)) pace();
+  else listen();
+}
+
+/** Ask for the collection's jobs and show those that are under way or have failed. */
+export async function loadJobs() {
+  const asked = house.collection;
+  let list;
+  try {
+    list = await api.jobs(asked);
+  } catch (error) {
+    if (error instanceof api.ApiError && error.status === 404) list = [];
+    else {
+      // When the server is back, the whole page is loaded anew.
+      if (!lost(error)) pace();
+      return;
+    }
+  }
+  if (asked !== house.collection) return;
+  const known = new Map([...press.values()].filter((entry) => entry.job).map((entry) => [entry.job.id, entry]));
+  for (const job of list.reverse()) {
+    const entry = known.get(job.id);
+    if (entry) adopt(entry, job);
+    else if (!FINAL.has(job.state) || (job.state === "failed" && !dismissed().has(job.id))) {
+      const found = { key: job.id, name: job.name, collection: job.collection, state: "", job };
+      press.set(found.key, found);
+      // What failed before this visit is shown, not announced.
+      found.state = job.state;
+      adopt(found, job);
+    }
+  }
+  listen();
+}
+
+// --- what a person can do about it
+
+async function cancel(entry) {
+  if (!entry.job) {
+    queue = queue.filter((other) => other !== entry);
+    if (entry.state === "sending") entry.abort.abort();
+    else forget(entry);
+    return;
+  }
+  await act(entry, api.cancel);
+}
+
+async function retry(entry) {
+  if (!entry.job || !entry.job.id) {
+    Object.assign(entry, { state: "waiting", error: "", job: null });
+    queue.push(entry);
+    draw(entry);
+    pump();
+    return;
+  }
+  await act(entry, api.retry);
+  listen();
+}
+
+async function act(entry, what) {
+  const { id } = entry.job;
+  try {
+    const job = await what(id);
+    // Tried again under another id, the old failure is over.
+    if (job.id !== id) putAway(id);
+    adopt(entry, job);
+  } catch (error) {
+    if (lost(error)) return;
+    entry.trouble = error.message;
+    draw(entry);
+    entry.trouble = "";
+  }
+}
+
+/** Failures that were put away stay away, for as long as the tab is open. */
+function dismissed() {
+  return new Set(JSON.parse(sessionStorage.getItem("quire-put-away") || "[]"));
+}
+
+function putAway(id) {
+  sessionStorage.setItem("quire-put-away", JSON.stringify([...dismissed().add(id)]));
+}
+
+function dismiss(entry) {
+  if (entry.job && entry.job.id) putAway(entry.job.id);
+  forget(entry);
+}
+
+function forget(entry) {
+  // A row that held the focus must not drop it into nowhere.
+  const held = entry.node && entry.node.contains(document.activeElement);
+  press.delete(entry.key);
+  entry.node?.remove();
+  if (held) (byId("press-list").querySelector("button") || byId("shelf-title")).focus();
+  summary();
+}
+
+// --- how it looks
+
+const failed = (entry) => entry.state === "failed" || entry.state === "refused";
+
+function words(entry) {
+  const { job } = entry;
+  if (entry.state === "waiting") return "waiting to be sent";
+  if (entry.state === "sending") return `sending ${size(entry.file.size)}`;
+  if (entry.state === "queued") return "queued";
+  if (failed(entry)) return entry.error || "It failed, and gave no reason.";
+  const stage = STAGES[job.stage] || job.stage || "starting";
+  return job.total > 0 ? `${stage} ${job.done.toLocaleString("en-GB")} of ${job.total.toLocaleString("en-GB")}` : stage;
+}
+
+/** Draw an entry, in place: a button that has the focus keeps it while the numbers move. */
+function draw(entry) {
+  if (!entry.node) {
+    entry.status = el("p", { class: "press-status" });
+    entry.bar = el("progress", { class: "press-bar", "aria-label": `Progress of ${entry.name}` });
+    entry.stop = el("button", { type: "button", class: "link", text: "Cancel", "aria-label": `Cancel ${entry.name}`, on: { click: () => cancel(entry) } });
+    entry.again = el("button", { type: "button", class: "link", text: "Try again", "aria-label": `Try ${entry.name} again`, on: { click: () => retry(entry) } });
+    entry.away = el("button", { type: "button", class: "link", text: "Put away", "aria-label": `Put away ${entry.name}`, on: { click: () => dismiss(entry) } });
+    entry.node = el(
+      "li",
+      { class: "press-row" },
+      el("p", { class: "press-name", text: entry.name, title: entry.name }),
+      entry.status,
+      entry.bar,
+      el("div", { class: "row-buttons" }, entry.again, entry.away, entry.stop),
+    );
+    byId("press-list").append(entry.node);
+  }
+  const bad = failed(entry);
+  entry.node.classList.toggle("failed", bad);
+  entry.node.dataset.state = entry.state;
+  const elsewhere = entry.collection === house.collection ? "" : `for ${entry.collection}: `;
+  const text = elsewhere + (entry.trouble ? `${words(entry)} ${entry.trouble}` : words(entry));
+  if (entry.status.textContent !== text) entry.status.textContent = text;
+  show(entry.bar, !bad);
+  const total = entry.job && entry.state === "running" ? entry.job.total : 0;
+  if (total > 0) {
+    entry.bar.max = total;
+    entry.bar.value = entry.job.done;
+  } else if (entry.state === "running" || entry.state === "sending") entry.bar.removeAttribute("value");
+  else entry.bar.value = 0;
+  show(entry.stop, !bad);
+  show(entry.again, bad && !entry.final);
+  show(entry.away, bad);
+  summary();
+}
+
+function summary() {
+  const all = [...press.values()];
+  const bad = all.filter(failed).length;
+  show(byId("press"), all.length > 0);
+  byId("press-count").textContent = [all.length - bad ? `${all.length - bad} to go` : "", bad ? `${bad} failed` : ""].filter(Boolean).join(", ");
+  show(byId("press-clear"), bad > 1);
+}
+
+/** Another collection was chosen: its press is another press. What is still to be sent is sent, to the collection it was meant for. */
+export function clearPress() {
+  for (const controller of streams.values()) controller.abort();
+  for (const entry of [...press.values()]) if (entry.job || failed(entry)) forget(entry);
+}
+
+/** `onArrival` is told each job that put a document on the shelf. */
+export function startPress(onArrival) {
+  arrived = onArrival;
+  for (const id of ["files", "folder"]) {
+    const input = byId(id);
+    input.addEventListener("change", () => {
+      take([...input.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+      // The same file, chosen again, must be a change again.
+      input.value = "";
+    });
+  }
+  // A browser that cannot choose folders would offer a second button for files.
+  if (!("webkitdirectory" in byId("folder"))) fill(byId("folder").parentElement);
+  byId("press-clear").addEventListener("click", () => { for (const entry of [...press.values()].filter(failed)) dismiss(entry); });
+  const drop = byId("drop");
+  const carries = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
+  // A file dropped beside the mark would replace the page by the file: the whole window takes it.
+  document.addEventListener("dragover", (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    drop.classList.add("over");
+  });
+  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) drop.classList.remove("over"); });
+  document.addEventListener("drop", async (event) => {
+    if (!carries(event)) return;
+    event.preventDefault();
+    drop.classList.remove("over");
+    try {
+      take(await filesOf(event.dataTransfer));
+    } catch {
+      announce("What was dropped could not be read");
+    }
+  });
+}
