@@ -183,7 +183,8 @@ def samples(
     """The first `each` questions (None: all) of each of n contexts.
 
     The card's rows, with the held-out seed: 1 x 12 one hop is ("build", 50, 1, 12, each=4); 4 x 12 is ("build", 32, 4, 12, each=4);
-    8 x 12 is ("build", 20, 8, 12, each=4); rows under headings are ("sections", 40, 2, 6, each=None).
+    8 x 12 is ("build", 20, 8, 12, each=4); rows under headings are ("sections", 40, 2, 6, each=None); two hops are those samples with
+    `hops` 2 of ("build", 40, 1, 12, each=6, hops=0.6).
     """
     return [
         Sample(context.pages, query.question, query.answer, query.hops, query.fact, f"{kind}-{pages}x{lines}-{seed}-{c}-{q}")

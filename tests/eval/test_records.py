@@ -46,6 +46,7 @@ def test_the_cards_rows_have_as_many_questions_as_the_card_says():
     assert len(samples("build", 50, 1, 12, each=4)) == 200
     assert len(samples("build", 32, 4, 12, each=4)) == 128
     assert len(samples("build", 20, 8, 12, each=4)) == 80
+    assert sum(s.hops == 2 for s in samples("build", 40, 1, 12, each=6, hops=0.6)) == 42
     rows = samples("sections", 40, 2, 6, each=None)
     assert [sum(s.hops == hops for s in rows) for hops in (1, CARRIED)] == [275, 79]
 

@@ -1,0 +1,143 @@
+"""A command line in; a reader trained from nothing out: `python -m eval.training {see,answer,export,all} --out DIR`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from eval.training.tokenizer import Vocabulary
+
+_ABOUT = """Train a reader of record pages from nothing, on a CPU.
+
+  see      the eye learns to name characters and pieces of text (out/see.safetensors)
+  answer   the tower learns to answer questions about pages    (out/answer.safetensors)
+  export   a standard Hugging Face directory                   (out/model)
+  all      the three, one after the other
+
+Ctrl-C finishes the step in hand and writes a checkpoint; the same command goes on from it.
+A further course starts from the last one: answer --from old/answer.safetensors --out new --pages 4 ..."""
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(prog="python -m eval.training", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
+    top.add_argument("stage", choices=["see", "answer", "export", "all"])
+    top.add_argument("--out", type=Path, required=True, metavar="DIR", help="where tokenizer, checkpoints and the model go")
+    top.add_argument("--size", choices=["reader", "tiny"], default="reader", help="the embedded reader's, or one for trying things out")
+    top.add_argument("--seed", type=int, default=0)
+    top.add_argument("--minutes", type=float, default=15.0, help="for each stage, resumed runs added up (default: 15)")
+    top.add_argument("--steps", type=int, help="for each stage, instead of minutes")
+    top.add_argument("--threads", type=int, default=2, help="threads torch computes with (default: 2)")
+    top.add_argument("--save-every", type=int, default=250, metavar="STEPS", help="steps between checkpoints (default: 250)")
+    top.add_argument("--contexts", type=int, default=20_000, help="contexts the tokenizer is learnt from (default: 20000)")
+    top.add_argument(
+        "--from", dest="start", type=Path, metavar="FILE", help="answer: start from this checkpoint (default: out/see.safetensors)"
+    )
+    for name in ("batch", "reuse", "rows"):
+        top.add_argument(f"--{name}", type=int, metavar="N")
+    for name in ("rate", "muon-rate", "guidance", "naming"):
+        top.add_argument(f"--{name}", type=float, metavar="X")
+    course = top.add_argument_group("the course (answer; see eval/training/README.md)")
+    for name in ("pages", "shortest", "longest", "questions", "finds", "gap"):
+        course.add_argument(f"--{name}", type=int, metavar="N")
+    for name in ("text", "sections", "hops", "dense", "absent"):
+        course.add_argument(f"--{name}", type=float, metavar="SHARE")
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Exit code 0: done or stopped cleanly; 2: a checkpoint is missing or another run's."""
+    args = parser().parse_args(argv)
+    # torch takes seconds to import: after --help and mistakes in the arguments.
+    import torch
+
+    from eval.training.checkpoint import CheckpointError
+
+    torch.set_num_threads(args.threads)
+    args.out.mkdir(parents=True, exist_ok=True)
+    stages = ["see", "answer", "export"] if args.stage == "all" else [args.stage]
+    try:
+        for stage in stages:
+            if not {"see": _see, "answer": _answer, "export": _export}[stage](args):
+                break
+    except CheckpointError as error:
+        print(error, file=sys.stderr)
+        return 2
+    return 0
+
+
+def _see(args: argparse.Namespace) -> bool:
+    from eval.training.model import SIZES, network
+    from eval.training.pages import Press
+    from eval.training.see import See, SeeOptions
+
+    size = SIZES[args.size]
+    stage = See(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary)), _given(SeeOptions(), args))
+    return _train(stage, args)
+
+
+def _answer(args: argparse.Namespace) -> bool:
+    from eval.training.answer import Answer, AnswerOptions
+    from eval.training.checkpoint import load, read_header
+    from eval.training.model import network
+    from eval.training.pages import Press
+
+    start = args.start or args.out / "see.safetensors"
+    size = read_header(start).size
+    options = _given(AnswerOptions(), args)
+    options = replace(options, course=_given(options.course, args))
+    stage = Answer(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary, start.parent)), options)
+    load(start, stage.modules)
+    return _train(stage, args)
+
+
+def _export(args: argparse.Namespace) -> bool:
+    from transformers.utils import logging
+
+    from eval.training.export import export
+
+    logging.disable_progress_bar()
+    export(args.out / "answer.safetensors", _vocabulary(args, 0), args.out / "model")
+    print(f"export: {args.out / 'model'}")
+    return True
+
+
+def _train(stage: Any, args: argparse.Namespace) -> bool:
+    """Whether the stage came to its end; a stage that was stopped is not built upon."""
+    from eval.training.loop import Allowance, train
+
+    allowance = Allowance(args.minutes, args.steps)
+    at = train(stage, args.out / f"{stage.name}.safetensors", allowance, args.seed, args.save_every)
+    return allowance.spent(at.step, at.seconds) >= 1
+
+
+def _vocabulary(args: argparse.Namespace, size: int, elsewhere: Path | None = None) -> Vocabulary:
+    """The run's tokenizer: its own, that of the run it starts from, or a newly learnt one of `size` (0: there must be one)."""
+    from eval.training.checkpoint import CheckpointError
+    from eval.training.tokenizer import Vocabulary, train_vocabulary
+
+    own = args.out / "tokenizer.json"
+    if own.exists():
+        return Vocabulary.load(own)
+    if elsewhere and (elsewhere / "tokenizer.json").exists():
+        vocabulary = Vocabulary.load(elsewhere / "tokenizer.json")
+    elif size and elsewhere is None:
+        vocabulary = train_vocabulary(size, args.contexts)
+    else:
+        raise CheckpointError(f"{own} is not there; it lies beside the checkpoints it was trained with")
+    vocabulary.save(own)
+    return vocabulary
+
+
+def _given(options: Any, args: argparse.Namespace) -> Any:
+    """The options with those values replaced that the command line names."""
+    said = {f.name: getattr(args, f.name, None) for f in fields(options)}
+    return replace(options, **{name: value for name, value in said.items() if value is not None})
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""A stage and an allowance of minutes or steps in; a trained stage and its checkpoint out. Stops cleanly and goes on where it stopped."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Protocol
+
+import torch
+from torch import Tensor, nn
+
+from eval.training.checkpoint import CheckpointError, Header, load, save
+from eval.training.model import Size
+from eval.training.muon import Muon
+
+WARM_UP = 100  # steps
+# The rate falls linearly over the last 60 % of the allowance, to 5 %.
+_FALL, _FLOOR = 0.6, 0.05
+
+
+class Stage(Protocol):
+    """What the loop needs of a stage. `modules` go into its checkpoint; `trained` move."""
+
+    name: str
+    size: Size
+    modules: Mapping[str, nn.Module]
+    trained: Sequence[nn.Parameter]
+    optimisers: Sequence[torch.optim.Optimizer]
+
+    def step(self, rng: Random) -> tuple[Tensor, dict[str, float]]:
+        """The loss of one freshly drawn batch, and figures to report (nan: the batch had none)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """How long a stage may take in all, resumed runs added up: minutes, or a number of steps (which then alone counts)."""
+
+    minutes: float = 15.0
+    steps: int | None = None
+
+    def spent(self, step: int, seconds: float) -> float:
+        """0 at the start, 1 and more at the end."""
+        return step / self.steps if self.steps else seconds / (60 * self.minutes)
+
+
+def optimisers(net: nn.Module, trained: Sequence[nn.Parameter], rate: float, muon_rate: float) -> list[torch.optim.Optimizer]:
+    """Muon for the network's weight matrices, AdamW for the rest: embeddings, the output head, norms, convolutions, training's own heads."""
+    moving = {id(p) for p in trained}
+    matrices = [
+        p for name, p in net.named_parameters() if id(p) in moving and p.ndim == 2 and "embed" not in name and "lm_head" not in name
+    ]
+    chosen = {id(p) for p in matrices}
+    rest = [p for p in trained if id(p) not in chosen]
+    return [torch.optim.AdamW(rest, lr=rate, weight_decay=0.0, betas=(0.9, 0.95)), Muon(matrices, lr=muon_rate)]
+
+
+def train(
+    stage: Stage,
+    path: Path,
+    allowance: Allowance,
+    seed: int,
+    save_every: int = 250,
+    report: Callable[[str], None] = print,
+    report_every: int = 20,
+) -> Header:
+    """Train until the allowance is spent or somebody asks to stop (Ctrl-C, SIGTERM); either way the checkpoint at `path` is written.
+
+    If `path` is there already, training goes on at the step it left. The draws of step n come from a generator seeded by (seed, stage,
+    n): nothing random need be stored, and a resumed run draws what the unbroken one would have drawn.
+    """
+    rates = [group["lr"] for optimiser in stage.optimisers for group in optimiser.param_groups]
+    at = Header(stage.name, 0, 0.0, seed, stage.size)
+    if path.exists():
+        at = load(path, stage.modules, stage.optimisers)
+        if (at.stage, at.seed, at.size) != (stage.name, seed, stage.size):
+            raise CheckpointError(
+                f"{path} is of stage {at.stage}, seed {at.seed}, {at.size}; this run is of stage {stage.name}, seed {seed}, {stage.size}: "
+                "name another --out or the same seed and size"
+            )
+        report(f"{stage.name}: goes on at step {at.step}, {at.seconds / 60:.1f} minutes in")
+    recent: deque[dict[str, float]] = deque(maxlen=report_every)
+    began = time.monotonic() - at.seconds
+    saved = at.step
+    with _stop_signals() as stopping:
+        while not stopping.is_set() and allowance.spent(at.step, at.seconds) < 1:
+            _set_rates(stage.optimisers, rates, at.step, allowance.spent(at.step, at.seconds))
+            recent.append(_step(stage, Random(f"{seed}/{stage.name}/{at.step}")))
+            at = Header(stage.name, at.step + 1, time.monotonic() - began, seed, stage.size)
+            if at.step % report_every == 0:
+                report(_line(at, recent))
+            if at.step - saved >= save_every:
+                save(path, at, stage.modules, stage.optimisers)
+                saved = at.step
+    save(path, at, stage.modules, stage.optimisers)
+    report(f"{_line(at, recent)} | {'stopped, run again to go on' if stopping.is_set() else 'done'}: {path}")
+    return at
+
+
+def _step(stage: Stage, rng: Random) -> dict[str, float]:
+    torch.manual_seed(rng.getrandbits(63))
+    loss, figures = stage.step(rng)
+    for optimiser in stage.optimisers:
+        optimiser.zero_grad()
+    loss.backward()  # type: ignore[no-untyped-call]
+    torch.nn.utils.clip_grad_norm_(stage.trained, 1.0)
+    for optimiser in stage.optimisers:
+        optimiser.step()
+    return {"loss": float(loss.detach()), **figures}
+
+
+def _set_rates(optimisers: Sequence[torch.optim.Optimizer], rates: Sequence[float], step: int, spent: float) -> None:
+    share = min(1.0, (step + 1) / WARM_UP) * (_FLOOR + (1 - _FLOOR) * min(1.0, (1 - spent) / _FALL))
+    groups = (group for optimiser in optimisers for group in optimiser.param_groups)
+    for group, rate in zip(groups, rates, strict=True):
+        group["lr"] = rate * share
+
+
+def _line(at: Header, recent: Sequence[Mapping[str, float]]) -> str:
+    names = dict.fromkeys(name for figures in recent for name in figures)
+    parts = []
+    for name in names:
+        known = [figures[name] for figures in recent if not math.isnan(figures.get(name, math.nan))]
+        parts.append(f"{name} {sum(known) / len(known):.3f}" if known else f"{name} -")
+    return f"{at.stage} {at.seconds / 60:6.1f} min, step {at.step}: {', '.join(parts)}"
+
+
+@contextmanager
+def _stop_signals() -> Iterator[threading.Event]:
+    """An event that Ctrl-C or SIGTERM sets, so that the step in hand is finished first; a second Ctrl-C interrupts as ever."""
+    stopping = threading.Event()
+    # Only the main thread may set handlers; elsewhere nobody presses Ctrl-C.
+    if threading.current_thread() is not threading.main_thread():
+        yield stopping
+        return
+
+    def stop(number: int, frame: object) -> None:
+        stopping.set()
+        signal.signal(number, before[signal.Signals(number)])
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number in before:
+        signal.signal(number, stop)
+    try:
+        yield stopping
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

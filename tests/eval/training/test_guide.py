@@ -1,0 +1,58 @@
+"""Guided attention measures one head's mass without changing what the model says, and its loss pulls that head."""
+
+import torch
+
+from eval.training import guide
+from eval.training.model import network
+
+
+def test_the_forward_is_the_same_with_and_without_a_guide(tiny):
+    net = network(tiny, 0).eval()
+    ids = torch.arange(20, 30)[None]
+    with torch.no_grad():
+        before = net.model.language_model(input_ids=ids).last_hidden_state
+        guide.install(net.model.language_model)
+        after = net.model.language_model(input_ids=ids).last_hidden_state
+    assert torch.allclose(before, after, atol=1e-6)
+
+
+def test_the_mass_is_the_heads_own_attention(tiny):
+    net = network(tiny, 0)
+    tower = net.model.language_model
+    guide.install(tower)
+    tower.config._attn_implementation = "eager"
+    ids = torch.arange(20, 30)[None]
+    with torch.no_grad():
+        weights = tower.eval()(input_ids=ids, output_attentions=True).attentions[-1]
+    tower.config._attn_implementation = guide.NAME
+    listener = tower.layers[-1].self_attn.guide
+    target = torch.zeros(1, 10, dtype=torch.bool)
+    target[0, [2, 5]] = True
+    listener.aim(torch.tensor([0]), torch.tensor([7]), target)
+    tower.train()(input_ids=ids, use_cache=False)
+    assert abs(listener.mass[-1] - float(weights[0, 0, 7, [2, 5]].sum())) < 1e-5
+
+
+def test_a_few_steps_on_its_loss_draw_the_head_to_the_target(tiny):
+    tower = network(tiny, 0).model.language_model.train()
+    listener = guide.install(tower, last=1)
+    target = torch.zeros(1, 10, dtype=torch.bool)
+    target[0, 3] = True
+    optimiser = torch.optim.AdamW(tower.parameters(), lr=1e-2)
+    masses = []
+    for _ in range(15):
+        listener.aim(torch.tensor([0]), torch.tensor([8]), target)
+        tower(input_ids=torch.arange(20, 30)[None], use_cache=False)
+        optimiser.zero_grad()
+        listener.loss().backward()
+        optimiser.step()
+        masses.append(listener.mass[0])
+    assert masses[-1] > 2 * masses[0]
+
+
+def test_a_batch_without_aims_has_no_loss(tiny):
+    tower = network(tiny, 0).model.language_model.train()
+    listener = guide.install(tower)
+    listener.aim(torch.zeros(0, dtype=torch.long), torch.zeros(0, dtype=torch.long), torch.zeros(0, 4, dtype=torch.bool))
+    tower(input_ids=torch.arange(20, 24)[None], use_cache=False)
+    assert float(listener.loss()) == 0.0

@@ -1,0 +1,80 @@
+"""A transcript says what is asked and answered, and each aim points from the row that predicts a piece to the rows that show it."""
+
+from random import Random
+
+import pytest
+
+from eval.training.lessons import Course, draw_lesson, find, transcribe
+from eval.training.pages import CHARACTERS
+from eval.training.tokenizer import Mark
+
+NAMES = {number: character for character, number in CHARACTERS.items()}
+
+
+def lesson_of(press, seed, **course):
+    course = Course(pages=2, shortest=5, longest=6, **course)
+    lesson = draw_lesson(Random(seed), course, press)
+    return lesson, transcribe(Random(seed), lesson, course, press.vocabulary)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_in_a_text_each_aim_points_at_the_very_letters(press, seed):
+    _, transcript = lesson_of(press, seed, text=1.0)
+    assert transcript.aims
+    for row, rows in transcript.aims:
+        piece = press.vocabulary.decode([transcript.ids[row + 1]])
+        assert piece.strip() in press.vocabulary.decode([transcript.ids[r] for r in rows])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_on_a_page_each_aim_points_at_tokens_that_show_the_letters(press, seed):
+    lesson, transcript = lesson_of(press, seed, text=0.0, sections=0.5)
+    assert transcript.aims
+    # The row of each sheet's first visual token, as the ids have it.
+    firsts = [row + 1 for row, i in enumerate(transcript.ids) if i == Mark.BEGIN_IMAGE]
+    for row, rows in transcript.aims:
+        shown = ""
+        for r in rows:
+            assert transcript.ids[r] == Mark.IMAGE
+            first, sheet = max((f, s) for f, s in zip(firsts, lesson.flat(), strict=True) if f <= r)
+            shown += "".join(NAMES[n] for n in sheet.characters[4 * (r - first) : 4 * (r - first) + 4].flatten() if n)
+        piece = press.vocabulary.decode([transcript.ids[row + 1]]).strip()
+        assert set(piece) <= set(shown)
+
+
+def test_answers_end_with_eos_and_nothing_else_is_an_answer(press):
+    lesson, transcript = lesson_of(press, 1, text=0.0)
+    said = [i for i, is_answer in zip(transcript.ids, transcript.answers, strict=True) if is_answer]
+    known = {query.answer for query in lesson.queries} | {
+        line.strip()[cut:] for page in lesson.pages for line in page for cut in range(len(line))
+    }
+    answers, run = [], []
+    for i in said:
+        run.append(i)
+        if i == Mark.EOS:
+            answers.append(press.vocabulary.decode(run))
+            run = []
+    assert run == []
+    assert answers
+    assert set(answers) <= known
+
+
+def test_targets_stand_at_their_own_rows_and_image_rows_have_none(press):
+    _, transcript = lesson_of(press, 2, text=0.0)
+    for target, i, is_answer in zip(transcript.targets, transcript.ids, transcript.answers, strict=True):
+        assert target == (i if is_answer else -100)
+
+
+def test_segments_add_up_to_the_rows(press):
+    for text in (0.0, 1.0):
+        _, transcript = lesson_of(press, 3, text=text)
+        assert sum(s if isinstance(s, int) else s[0] * s[1] for s in transcript.segments) == len(transcript.ids)
+
+
+def test_a_find_gives_words_of_a_line_and_asks_for_its_rest():
+    lines = ["The owner of Brobo tower is Dupu Hiovin.", "Clifai:"]
+    for seed in range(20):
+        query = find(Random(seed), lines)
+        assert query.fact in lines
+        assert query.fact.endswith(query.answer)
+        assert query.question.removeprefix("Find: ") in query.fact

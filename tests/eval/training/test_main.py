@@ -1,0 +1,55 @@
+"""From nothing to a directory in one command, and on again from where it stopped."""
+
+import pytest
+import torch
+from transformers import AutoTokenizer, Glm4vForConditionalGeneration
+
+from eval.training.__main__ import main, parser
+from eval.training.checkpoint import read_header
+
+TINY = ["--size", "tiny", "--contexts", "50", "--batch", "2", "--threads", "1", "--shortest", "3", "--longest", "3"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    assert main(["all", "--out", str(folder), "--steps", "3", *TINY]) == 0
+    return folder
+
+
+def test_all_stages_leave_a_directory_that_the_stock_classes_load(run):
+    tokenizer = AutoTokenizer.from_pretrained(run / "model")
+    net = Glm4vForConditionalGeneration.from_pretrained(run / "model").eval()
+    ids = tokenizer("Clifai price?", return_tensors="pt")["input_ids"]
+    said = net.generate(input_ids=ids, max_new_tokens=3, do_sample=False)
+    assert said.shape[1] > ids.shape[1]
+    assert torch.isfinite(net(input_ids=ids).logits).all()
+
+
+def test_a_larger_allowance_goes_on_at_the_step_it_left(run, capsys):
+    assert read_header(run / "see.safetensors").step == 3
+    assert main(["see", "--out", str(run), "--steps", "5", *TINY]) == 0
+    assert "goes on at step 3" in capsys.readouterr().out
+    assert read_header(run / "see.safetensors").step == 5
+
+
+def test_a_further_course_starts_from_the_last_one(run, tmp_path):
+    start = ["--from", str(run / "answer.safetensors"), "--pages", "2"]
+    assert main(["answer", "--out", str(tmp_path), "--steps", "1", *TINY, *start]) == 0
+    assert read_header(tmp_path / "answer.safetensors").step == 1
+    assert (tmp_path / "tokenizer.json").read_bytes() == (run / "tokenizer.json").read_bytes()
+
+
+def test_a_stage_before_its_time_names_the_missing_file(tmp_path, capsys):
+    assert main(["answer", "--out", str(tmp_path), "--steps", "1", *TINY]) == 2
+    assert "see.safetensors is not there" in capsys.readouterr().err
+
+
+def test_every_option_of_the_course_can_be_given():
+    from dataclasses import fields
+
+    from eval.training.answer import AnswerOptions
+    from eval.training.lessons import Course
+
+    known = {action.dest for action in parser()._actions}
+    assert {f.name for f in (*fields(Course), *fields(AnswerOptions)) if f.name != "course"} <= known
