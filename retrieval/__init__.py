@@ -1,0 +1,47 @@
+"""Questions go in; hits and a resolution plan come out. The room's names that load nothing heavy; `index`, `retriever` and the
+embedders are imported from their files, for they bring FAISS and torch with them."""
+
+from retrieval.catalogue import Catalogue
+from retrieval.embedder import Embedder, load_embedder
+from retrieval.errors import (
+    CatalogueTooNew,
+    EmbedderMismatch,
+    EmbedderUnavailable,
+    EmptyQuestion,
+    NameTaken,
+    RetrievalError,
+    UnknownCollection,
+    UnknownDocument,
+    UnknownJob,
+    UnknownPage,
+)
+from retrieval.plan import make_plan
+from retrieval.types import Budget, Chunk, CollectionRow, DocumentRow, Hit, JobRow, PageRef, PageRow, Pick, Plan, Receipt
+
+__all__ = [
+    "Budget",
+    "Catalogue",
+    "CatalogueTooNew",
+    "Chunk",
+    "CollectionRow",
+    "DocumentRow",
+    "Embedder",
+    "EmbedderMismatch",
+    "EmbedderUnavailable",
+    "EmptyQuestion",
+    "Hit",
+    "JobRow",
+    "NameTaken",
+    "PageRef",
+    "PageRow",
+    "Pick",
+    "Plan",
+    "Receipt",
+    "RetrievalError",
+    "UnknownCollection",
+    "UnknownDocument",
+    "UnknownJob",
+    "UnknownPage",
+    "load_embedder",
+    "make_plan",
+]

@@ -1,0 +1,207 @@
+"""A path goes in; the catalogue of collections, documents, chunks, vectors, pages and jobs comes out. Each method is one transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from retrieval import content, documents, jobs
+from retrieval.connections import Connections
+from retrieval.errors import EmbedderMismatch
+from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Receipt
+from retrieval.vectors import Ids, Vectors
+
+
+class Catalogue:
+    """The one truth about what is in the house; the vector index and the store's files follow it.
+
+    An SQLite file in WAL mode: any thread may call any method, other processes may read and write beside it, and a method that
+    returned has its change on the disk. Raises CatalogueTooNew for a file of a newer format, RetrievalError for any other file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._connections = Connections(Path(path))
+
+    @property
+    def path(self) -> Path:
+        return self._connections.path
+
+    def close(self) -> None:
+        self._connections.close()
+
+    # --- what changed -----------------------------------------------------------------------------------------------------------
+
+    def generation(self, collection: str | None = None) -> int:
+        """Grows with every change of content, in the whole catalogue or in one collection; 0 before the first. Jobs do not count."""
+        with self._connections.read() as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key = ?", (_counter(collection),)).fetchone()
+        return 0 if found is None else int(found[0])
+
+    # --- collections ------------------------------------------------------------------------------------------------------------
+
+    def create_collection(self, row: CollectionRow) -> CollectionRow:
+        """Make the collection, or return the one that is there; comparing its `identity` is the caller's part.
+
+        Raises EmbedderMismatch where the one that is there was made with another embedder or dimension.
+        """
+        with self._connections.write() as connection:
+            for found in content.collections(connection):
+                if found.name == row.name:
+                    _require_embedder(found, row)
+                    return found
+            documents.add_collection(connection, row)
+            _grow(connection, row.name)
+        return row
+
+    def collection(self, name: str) -> CollectionRow:
+        """Raises UnknownCollection, which lists those there are."""
+        with self._connections.read() as connection:
+            return content.collection(connection, name)
+
+    def collections(self) -> list[CollectionRow]:
+        """All collections by name."""
+        with self._connections.read() as connection:
+            return content.collections(connection)
+
+    def delete_collection(self, name: str) -> tuple[Receipt, ...]:
+        """Remove the collection with all its documents; a receipt for each. Raises UnknownCollection."""
+        with self._connections.write() as connection:
+            receipts = tuple(documents.delete(connection, row.id) for row in content.documents(connection, name))
+            connection.execute("DELETE FROM collections WHERE name = ?", (name,))
+            _grow(connection, name)
+        return receipts
+
+    # --- documents --------------------------------------------------------------------------------------------------------------
+
+    def documents(self, collection: str) -> list[DocumentRow]:
+        """A collection's documents by name. Raises UnknownCollection."""
+        with self._connections.read() as connection:
+            return content.documents(connection, collection)
+
+    def document(self, document_id: str) -> DocumentRow:
+        """Raises UnknownDocument."""
+        with self._connections.read() as connection:
+            return content.document(connection, document_id)
+
+    def document_named(self, collection: str, name: str) -> DocumentRow | None:
+        """The document that holds the name in the collection, or None."""
+        with self._connections.read() as connection:
+            return content.document_named(connection, collection, name)
+
+    def add_document(
+        self, row: DocumentRow, chunks: Sequence[Chunk], vectors: Vectors, pages: Sequence[PageRow], replaces: str | None = None
+    ) -> Receipt | None:
+        """Write a document, its chunks, their unit vectors float32 [len(chunks), dimension] and its pages; all or nothing.
+
+        `pages` holds each page of `chunks` once. With `replaces`, that document goes in the same transaction and its receipt comes
+        back. The row's counts of chunks and pages are set here. Raises UnknownCollection, UnknownDocument (for `replaces`),
+        NameTaken, and RetrievalError for rows that do not fit together.
+        """
+        with self._connections.write() as connection:
+            receipt = documents.add(connection, row, chunks, vectors, pages, replaces)
+            _grow(connection, row.collection)
+        return receipt
+
+    def delete_document(self, document_id: str) -> Receipt:
+        """Remove a document with its chunks, vectors and the pages that nothing else owns. Raises UnknownDocument."""
+        with self._connections.write() as connection:
+            collection = content.document(connection, document_id).collection
+            receipt = documents.delete(connection, document_id)
+            _grow(connection, collection)
+        return receipt
+
+    # --- files that wait for removal --------------------------------------------------------------------------------------------
+
+    def pending_removals(self) -> list[str]:
+        """Page-image keys (`<page key>@<dpi>`), sorted, whose files no document needs any more.
+
+        Remove the files, then `clear_removals`: a crash in between leaves the list, so it is done again. Hold the store's write lock
+        over both, or a page that comes back meanwhile loses its files.
+        """
+        with self._connections.read() as connection:
+            return [row[0] for row in connection.execute("SELECT key FROM removals ORDER BY key")]
+
+    def clear_removals(self, keys: Iterable[str]) -> None:
+        """Take page-image keys off the list; keys that are not on it are passed over."""
+        with self._connections.write() as connection:
+            connection.executemany("DELETE FROM removals WHERE key = ?", [(key,) for key in keys])
+
+    # --- chunks, pages, vectors -------------------------------------------------------------------------------------------------
+
+    def chunks(self, ids: Sequence[int]) -> list[Chunk]:
+        """The chunks with their pages, in the order of `ids`; one that has been deleted meanwhile is left out."""
+        with self._connections.read() as connection:
+            return content.chunks(connection, ids)
+
+    def chunks_of(self, document: str) -> list[Chunk]:
+        """A document's chunks by ordinal. Raises UnknownDocument."""
+        with self._connections.read() as connection:
+            return content.chunks_of(connection, document)
+
+    def chunk_ids_of_page(self, key: str) -> list[int]:
+        """Ids, ascending, of the chunks of all collections that own the page."""
+        with self._connections.read() as connection:
+            return content.chunk_ids_of_page(connection, key)
+
+    def page(self, key: str) -> PageRow:
+        """Raises UnknownPage."""
+        with self._connections.read() as connection:
+            return content.page(connection, key)
+
+    def page_keys(self, collection: str | None = None) -> set[str]:
+        """Keys of all pages, or of one collection's. Raises UnknownCollection."""
+        with self._connections.read() as connection:
+            return content.page_keys(connection, collection)
+
+    def vectors(self, collection: str) -> tuple[Ids, Vectors]:
+        """Chunk ids int64 [n], ascending, and their vectors float32 [n, dimension]. Raises UnknownCollection."""
+        with self._connections.read() as connection:
+            return content.vectors(connection, collection)
+
+    def dump(self) -> Iterator[str]:
+        """A line for every content row, in canonical order: two catalogues are equal when their dumps are. No jobs, no generation."""
+        with self._connections.read() as connection:
+            yield from content.dump(connection)
+
+    # --- jobs -------------------------------------------------------------------------------------------------------------------
+
+    def add_job(self, row: JobRow) -> None:
+        """Raises RetrievalError where a job has that id already."""
+        with self._connections.write() as connection:
+            jobs.insert(connection, row)
+
+    def update_job(self, job_id: str, **fields: Any) -> JobRow:
+        """Set fields of a job by name and return it. Raises UnknownJob, and RetrievalError for a field or state that there is not."""
+        with self._connections.write() as connection:
+            return jobs.update(connection, job_id, fields)
+
+    def job(self, job_id: str) -> JobRow:
+        """Raises UnknownJob."""
+        with self._connections.read() as connection:
+            return jobs.find(connection, job_id)
+
+    def jobs(self, collection: str | None = None, states: Iterable[str] | None = None) -> list[JobRow]:
+        """Jobs, newest first; only those of a collection or in one of `states` where given."""
+        with self._connections.read() as connection:
+            return jobs.newest_first(connection, collection, states)
+
+
+def _counter(collection: str | None) -> str:
+    # A slash parts the words, so that no collection's name can stand for the whole catalogue's counter.
+    return "generation" if collection is None else f"generation/{collection}"
+
+
+def _grow(connection: sqlite3.Connection, collection: str) -> None:
+    """The collection's counter takes the catalogue's new number: it grows even when a collection is deleted and made again."""
+    connection.execute("INSERT INTO meta VALUES (?, 1) ON CONFLICT (key) DO UPDATE SET value = value + 1", (_counter(None),))
+    connection.execute("INSERT OR REPLACE INTO meta SELECT ?, value FROM meta WHERE key = ?", (_counter(collection), _counter(None)))
+
+
+def _require_embedder(found: CollectionRow, wanted: CollectionRow) -> None:
+    if (found.embedder, found.dimension) != (wanted.embedder, wanted.dimension):
+        raise EmbedderMismatch(
+            f"collection {found.name} was indexed with {found.embedder} ({found.dimension} numbers), not with {wanted.embedder} "
+            f"({wanted.dimension}): use that embedder, or ingest into another collection"
+        )

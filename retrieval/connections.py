@@ -1,0 +1,79 @@
+"""A catalogue's path goes in; read and write transactions come out, from any thread."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from retrieval.errors import RetrievalError
+from retrieval.schema import connect
+
+
+class Connections:
+    """A pool of connections to one file. A connection serves one transaction at a time, so as many are open as ever ran at once.
+
+    Readers see the last commit as of their first statement and never wait; a writer waits for the writer before it, in this process
+    or another.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._closed = False
+        # Opening one now says at once, and not at the first question, that the file is unusable.
+        self._idle = [connect(path)]
+
+    @contextmanager
+    def read(self) -> Iterator[sqlite3.Connection]:
+        """One consistent view over several statements."""
+        with self._transaction("BEGIN") as connection:
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing: an error inside undoes every statement; on leaving, the commit is on the disk."""
+        # IMMEDIATE: a transaction that reads first and writes later could be refused in the middle when another has written meanwhile.
+        with self._transaction("BEGIN IMMEDIATE") as connection:
+            yield connection
+
+    def close(self) -> None:
+        """Close all connections; those in use are closed when their transaction ends. May be called twice."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[sqlite3.Connection]:
+        connection = self._take()
+        try:
+            connection.execute(begin)
+            yield connection
+            connection.execute("COMMIT")
+        except sqlite3.Error as reason:
+            # Closing undoes the transaction, and a connection that met a full disk is not used again.
+            connection.close()
+            raise RetrievalError(f"the catalogue {self.path} failed: {reason}") from reason
+        except BaseException:
+            connection.close()
+            raise
+        self._give_back(connection)
+
+    def _take(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise RetrievalError(f"the catalogue {self.path} is closed: open it again")
+            if self._idle:
+                return self._idle.pop()
+        return connect(self.path)
+
+    def _give_back(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(connection)
+                return
+        connection.close()

@@ -1,0 +1,140 @@
+"""Keys go in; collections, documents, chunks, pages and vectors come out as values. Reads only, inside a transaction of the caller."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from retrieval.errors import UnknownCollection, UnknownDocument, UnknownPage
+from retrieval.types import Chunk, CollectionRow, DocumentRow, PageRef, PageRow
+from retrieval.vectors import Ids, Vectors
+
+DOCUMENT = "id, collection, name, source, sha256, bytes, media, chars, chunks, pages, notes"
+
+
+def collections(connection: sqlite3.Connection) -> list[CollectionRow]:
+    """All collections by name."""
+    found = connection.execute("SELECT name, identity, embedder, dimension FROM collections ORDER BY name")
+    return [CollectionRow(name, json.loads(identity), embedder, dimension) for name, identity, embedder, dimension in found]
+
+
+def collection(connection: sqlite3.Connection, name: str) -> CollectionRow:
+    """Raises UnknownCollection listing those there are."""
+    known = collections(connection)
+    for row in known:
+        if row.name == name:
+            return row
+    names = ", ".join(row.name for row in known) or "none yet"
+    raise UnknownCollection(f"no collection {name!r}; known: {names}. Ingest a file into it first, or use one of these")
+
+
+def documents(connection: sqlite3.Connection, name: str) -> list[DocumentRow]:
+    """A collection's documents by name."""
+    collection(connection, name)
+    return [_document(row) for row in connection.execute(f"SELECT {DOCUMENT} FROM documents WHERE collection = ? ORDER BY name", (name,))]
+
+
+def document(connection: sqlite3.Connection, document_id: str) -> DocumentRow:
+    found = connection.execute(f"SELECT {DOCUMENT} FROM documents WHERE id = ?", (document_id,)).fetchone()
+    if found is None:
+        raise UnknownDocument(f"no document {document_id}: it was deleted or replaced; list the collection's documents for those there are")
+    return _document(found)
+
+
+def document_named(connection: sqlite3.Connection, collection: str, name: str) -> DocumentRow | None:
+    query = f"SELECT {DOCUMENT} FROM documents WHERE collection = ? AND name = ?"
+    found = connection.execute(query, (collection, name)).fetchone()
+    return None if found is None else _document(found)
+
+
+def chunks(connection: sqlite3.Connection, ids: Sequence[int]) -> list[Chunk]:
+    """The chunks in the order of `ids`; an id that is no longer there is left out."""
+    wanted = json.dumps([int(chunk_id) for chunk_id in ids])
+    refs: dict[int, list[PageRef]] = {}
+    owned = connection.execute(
+        "SELECT chunk, key, rows FROM chunk_pages JOIN pages ON key = page WHERE chunk IN (SELECT value FROM json_each(?)) "
+        "ORDER BY chunk, position",
+        (wanted,),
+    )
+    for chunk_id, key, rows in owned:
+        refs.setdefault(chunk_id, []).append(PageRef(key, parse_rows(rows)))
+    found = connection.execute(
+        'SELECT id, document, ordinal, text, start, "end", heading, source_page FROM chunks WHERE id IN (SELECT value FROM json_each(?))',
+        (wanted,),
+    )
+    known = {row[0]: replace(Chunk(*row), pages=tuple(refs.get(row[0], ()))) for row in found}
+    return [known[chunk_id] for chunk_id in ids if chunk_id in known]
+
+
+def chunks_of(connection: sqlite3.Connection, document_id: str) -> list[Chunk]:
+    """A document's chunks by ordinal."""
+    document(connection, document_id)
+    found = connection.execute("SELECT id FROM chunks WHERE document = ? ORDER BY ordinal", (document_id,))
+    return chunks(connection, [row[0] for row in found])
+
+
+def chunk_ids_of_page(connection: sqlite3.Connection, key: str) -> list[int]:
+    """Ids, ascending, of all chunks that own the page; none for a page that is not there."""
+    return [row[0] for row in connection.execute("SELECT DISTINCT chunk FROM chunk_pages WHERE page = ? ORDER BY chunk", (key,))]
+
+
+def page(connection: sqlite3.Connection, key: str) -> PageRow:
+    found = connection.execute("SELECT key, width, height, lines, rows FROM pages WHERE key = ?", (key,)).fetchone()
+    if found is None:
+        raise UnknownPage(f"no page {key}: its document was deleted or replaced")
+    lines = tuple((text, x0, y0, x1, y1) for text, x0, y0, x1, y1 in json.loads(found[3]))
+    return PageRow(found[0], found[1], found[2], lines, parse_rows(found[4]))
+
+
+def page_keys(connection: sqlite3.Connection, name: str | None) -> set[str]:
+    """Keys of all pages, or of those that a collection's chunks own."""
+    if name is None:
+        return {row[0] for row in connection.execute("SELECT key FROM pages")}
+    collection(connection, name)
+    found = connection.execute(
+        "SELECT DISTINCT page FROM chunk_pages JOIN chunks ON chunks.id = chunk JOIN documents ON documents.id = document "
+        "WHERE collection = ?",
+        (name,),
+    )
+    return {row[0] for row in found}
+
+
+def vectors(connection: sqlite3.Connection, name: str) -> tuple[Ids, Vectors]:
+    """Chunk ids [n], ascending, and their vectors [n, dimension]."""
+    dimension = collection(connection, name).dimension
+    found = connection.execute(
+        "SELECT chunks.id, vector FROM chunks JOIN documents ON documents.id = document WHERE collection = ? ORDER BY chunks.id", (name,)
+    ).fetchall()
+    ids = np.array([row[0] for row in found], dtype=np.int64)
+    # copy: a view of the joined bytes could not be written to, and torch and faiss complain about such arrays.
+    return ids, np.frombuffer(b"".join(row[1] for row in found), dtype="<f4").reshape(len(found), dimension).copy()
+
+
+def dump(connection: sqlite3.Connection) -> Iterator[str]:
+    """One JSON line a content row, in an order that depends on the content alone; a vector is shown by its SHA-256."""
+    tables = {
+        "collections": "SELECT * FROM collections ORDER BY name",
+        "documents": "SELECT * FROM documents ORDER BY id",
+        "chunks": "SELECT * FROM chunks ORDER BY id",
+        "pages": "SELECT * FROM pages ORDER BY key",
+        "chunk_pages": "SELECT * FROM chunk_pages ORDER BY chunk, position",
+    }
+    for table, query in tables.items():
+        for row in connection.execute(query):
+            cells = [hashlib.sha256(cell).hexdigest() if isinstance(cell, bytes) else cell for cell in row]
+            yield json.dumps([table, *cells], ensure_ascii=False)
+
+
+def parse_rows(text: str) -> dict[int, int]:
+    """Rows per DPI as stored: JSON knows only strings for keys."""
+    return {int(dpi): rows for dpi, rows in json.loads(text).items()}
+
+
+def _document(row: tuple[Any, ...]) -> DocumentRow:
+    return replace(DocumentRow(*row), notes=tuple(json.loads(row[-1])))

@@ -1,0 +1,133 @@
+"""A collection's ids and vectors go in; the nearest chunk ids with their cosines come out. On disk: a FAISS file and its side file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from retrieval.catalogue import Catalogue
+from retrieval.errors import RetrievalError
+from retrieval.types import CollectionRow
+from retrieval.vectors import Ids, Vectors, digest
+
+# Raise it with every change of what is written; older files are then built again.
+FORMAT = 1
+
+
+class VectorIndex:
+    """An exact inner-product index (FAISS IndexFlatIP) whose ids are the catalogue's chunk ids.
+
+    It never changes once made: a newer one takes its place, so a search that is under way ends on the old one.
+    """
+
+    def __init__(self, ids: Ids, vectors: Vectors) -> None:
+        """From ids int64 [n] and unit vectors float32 [n, dimension]."""
+        flat: faiss.Index = faiss.IndexIDMap2(faiss.IndexFlatIP(int(vectors.shape[1])))
+        if len(ids):
+            flat.add_with_ids(np.ascontiguousarray(vectors), np.ascontiguousarray(ids))
+        self._faiss = flat
+
+    @property
+    def count(self) -> int:
+        return int(self._faiss.ntotal)
+
+    @property
+    def dimension(self) -> int:
+        return int(self._faiss.d)
+
+    def search(self, vector: Vectors, k: int) -> list[tuple[int, float]]:
+        """The `k` nearest (chunk id, cosine) by falling cosine, equal ones by id; fewer where there are fewer."""
+        if vector.shape != (self.dimension,):
+            raise RetrievalError(f"the question's vector has the shape {vector.shape}, the index holds {self.dimension} numbers a chunk")
+        if k < 1:
+            raise RetrievalError(f"top_k={k}: ask for at least one chunk")
+        if not self.count:
+            return []
+        scores, ids = self._faiss.search(np.ascontiguousarray(vector[None], dtype=np.float32), min(k, self.count))
+        found = [(int(chunk), float(score)) for chunk, score in zip(ids[0], scores[0], strict=True) if chunk >= 0]
+        return sorted(found, key=lambda hit: (-hit[1], hit[0]))
+
+    @classmethod
+    def open_or_build(cls, folder: Path, catalogue: Catalogue, collection: str) -> VectorIndex:
+        """The index of the collection as the catalogue has it now.
+
+        The file in `folder` is used when its side file names the same embedder and the same digest of ids and vectors, and its bytes
+        are whole; otherwise it is written anew from the catalogue, which is the truth. Raises UnknownCollection, and RetrievalError
+        where the folder cannot be written.
+        """
+        row = catalogue.collection(collection)
+        ids, vectors = catalogue.vectors(collection)
+        facts = _facts(row, ids, vectors)
+        try:
+            stored = _load(folder, stem(collection), facts)
+            if stored is not None:
+                return stored
+            index = cls(ids, vectors)
+            index._save(folder, stem(collection), facts)
+        except OSError as reason:
+            raise RetrievalError(f"the vector index cannot be kept in {folder}: {reason}; free space or give another folder") from reason
+        return index
+
+    def _save(self, folder: Path, name: str, facts: dict[str, object]) -> None:
+        content = faiss.serialize_index(self._faiss).tobytes()
+        side = {**facts, "sha256": hashlib.sha256(content).hexdigest()}
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(folder / f"{name}.faiss", content)
+        # Last: until it names these bytes, the file beside it counts as damaged and is built again.
+        _replace(folder / f"{name}.json", json.dumps(side, sort_keys=True, indent=1).encode())
+
+
+def remove_index(folder: Path, collection: str) -> None:
+    """Remove the files of a deleted collection's index; nothing happens where there are none."""
+    for ending in ("json", "faiss"):
+        (folder / f"{stem(collection)}.{ending}").unlink(missing_ok=True)
+
+
+def stem(collection: str) -> str:
+    """The file name's stem for a collection: a hash, for a name like `../x` or `CON` must never become a path."""
+    return hashlib.sha256(collection.encode()).hexdigest()[:32]
+
+
+def _facts(row: CollectionRow, ids: Ids, vectors: Vectors) -> dict[str, object]:
+    facts = {"embedder": row.embedder, "dimension": row.dimension, "count": len(ids), "digest": digest(ids, vectors), "format": FORMAT}
+    return {"collection": row.name, **facts}
+
+
+def _load(folder: Path, name: str, facts: dict[str, object]) -> VectorIndex | None:
+    """The stored index, or None where it is missing, of other content, or damaged: the caller then builds it again."""
+    try:
+        side = json.loads((folder / f"{name}.json").read_bytes())
+        content = (folder / f"{name}.faiss").read_bytes()
+    except (FileNotFoundError, ValueError):
+        return None
+    # The checksum comes before FAISS sees the bytes: its reader trusts the lengths it finds.
+    if side != {**facts, "sha256": hashlib.sha256(content).hexdigest()}:
+        return None
+    index = VectorIndex.__new__(VectorIndex)
+    index._faiss = faiss.deserialize_index(np.frombuffer(content, dtype=np.uint8))
+    return index
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write to a name of its own, flush to the disk, then rename: a reader sees the old file or the new one, never half of one."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

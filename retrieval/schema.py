@@ -1,0 +1,114 @@
+"""The path of a catalogue goes in; a connection to it comes out, with its tables in place and its format checked."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+
+from retrieval.errors import CatalogueTooNew, RetrievalError
+
+# PRAGMA user_version. Raise it with every change of the tables.
+FORMAT = 1
+# PRAGMA application_id, "Quir": tells a catalogue from any other SQLite file.
+APPLICATION = 0x51756972
+# Seconds that a writer waits for another process's transaction.
+PATIENCE = 30.0
+
+# Content tables hold no time and no counter, so that two runs over the same files give the same rows. Jobs are no content: their
+# `number` is the order of arrival.
+TABLES = """
+CREATE TABLE collections (
+    name TEXT PRIMARY KEY, identity TEXT NOT NULL, embedder TEXT NOT NULL, dimension INTEGER NOT NULL CHECK (dimension > 0)
+) STRICT;
+CREATE TABLE documents (
+    id TEXT PRIMARY KEY, collection TEXT NOT NULL REFERENCES collections (name), name TEXT NOT NULL, source TEXT NOT NULL,
+    sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, media TEXT NOT NULL, chars INTEGER NOT NULL, chunks INTEGER NOT NULL,
+    pages INTEGER NOT NULL, notes TEXT NOT NULL, UNIQUE (collection, name)
+) STRICT;
+CREATE TABLE chunks (
+    id INTEGER PRIMARY KEY, document TEXT NOT NULL REFERENCES documents (id), ordinal INTEGER NOT NULL, text TEXT NOT NULL,
+    start INTEGER NOT NULL, "end" INTEGER NOT NULL, heading TEXT NOT NULL, source_page INTEGER, vector BLOB NOT NULL,
+    UNIQUE (document, ordinal)
+) STRICT;
+CREATE TABLE pages (
+    key TEXT PRIMARY KEY, width REAL NOT NULL, height REAL NOT NULL, lines TEXT NOT NULL, rows TEXT NOT NULL
+) STRICT;
+CREATE TABLE chunk_pages (
+    chunk INTEGER NOT NULL REFERENCES chunks (id), position INTEGER NOT NULL, page TEXT NOT NULL REFERENCES pages (key),
+    PRIMARY KEY (chunk, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX chunk_pages_by_page ON chunk_pages (page);
+CREATE TABLE removals (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
+CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE jobs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, name TEXT NOT NULL,
+    spool TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL,
+    document TEXT NOT NULL, error TEXT NOT NULL, detail TEXT NOT NULL
+) STRICT;
+"""
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """Open the catalogue at `path`, or make it.
+
+    The connection is in autocommit: transactions are begun and ended in words. Raises CatalogueTooNew for a newer format and
+    RetrievalError for a file that is no catalogue; neither file is touched.
+    """
+    try:
+        connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+    except sqlite3.Error as reason:
+        raise RetrievalError(f"the catalogue {path} does not open: {reason}; its folder must be there and be writable") from reason
+    try:
+        _check(connection, path)
+        _write_ahead(connection)
+        # FULL: a commit is on the disk before it is acknowledged. NORMAL would lose the last ones with the power.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        if _format(connection) == 0:
+            _make_tables(connection)
+    except sqlite3.Error as reason:
+        connection.close()
+        raise RetrievalError(f"the catalogue {path} does not open: {reason}") from reason
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    # Another process may have made the tables while this one waited for its turn.
+    if _format(connection) == 0:
+        for statement in TABLES.split(";")[:-1]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
+
+
+def _format(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    found = _format(connection)
+    application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+    tables = int(connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0])
+    if application != APPLICATION and (tables or found):
+        raise RetrievalError(f"{path} is an SQLite file of another program: give the catalogue a file of its own")
+    if found > FORMAT:
+        raise CatalogueTooNew(f"{path} has the format {found}, this version reads up to {FORMAT}: use a newer version of Quire")
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to WAL: readers go on while one writes. Two processes that switch at once are told "locked" without any waiting."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as reason:
+            if reason.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)

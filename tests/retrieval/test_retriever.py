@@ -1,0 +1,127 @@
+"""From a question to hits in context order, with the real MiniLM, while the catalogue changes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from retrieval.catalogue import Catalogue
+from retrieval.errors import EmbedderMismatch, EmptyQuestion, RetrievalError, UnknownCollection
+from retrieval.minilm import MiniLM
+from retrieval.retriever import Retriever, context_order
+from retrieval.types import Chunk, CollectionRow, Hit
+
+Make = Callable[..., object]
+
+SHIPS = ["The harbour master keeps the list of ships.", "The Aurora sailed for Bergen on 3 May 1911.", "Her captain was Ingrid Holm."]
+BREAD = ["Mix flour, water and salt.", "Bake the bread at 230 degrees for forty minutes."]
+MOON = ["The moon moves the tides of the sea."]
+
+
+@pytest.fixture
+def store(catalogue: Catalogue, minilm: MiniLM, whole: Make) -> Callable[[int, list[str]], None]:
+    catalogue.create_collection(CollectionRow("real", {}, minilm.name, minilm.dimension))
+
+    def add(number: int, texts: list[str]) -> None:
+        pages = [f"{number}.{page}" for page in range(len(texts))]
+        whole(number, pages, collection="real", texts=texts, vectors=minilm.embed_passages(texts)).add_to(catalogue)
+
+    return add
+
+
+@pytest.fixture
+def retriever(catalogue: Catalogue, minilm: MiniLM, tmp_path: Path) -> Retriever:
+    return Retriever(catalogue, tmp_path / "index", minilm)
+
+
+def test_documents_come_by_their_best_hit_and_chunks_in_reading_order(store, retriever: Retriever) -> None:
+    store(1, BREAD)
+    store(2, MOON)
+    store(3, SHIPS)
+    hits = retriever.search("Who was the captain of the ship Aurora?", "real", 6)
+    assert [hit.chunk.id for hit in hits][:3] == [3000, 3001, 3002]
+    assert max(hits, key=lambda hit: hit.score).chunk.text in SHIPS[1:]
+    assert sorted(hit.chunk.id for hit in hits) == [1000, 1001, 2000, 3000, 3001, 3002]
+    assert [hit.chunk.pages[0].key for hit in hits][:3] == ["3.0", "3.1", "3.2"]
+
+
+def test_top_k_takes_the_best_before_they_are_put_in_order(store, retriever: Retriever) -> None:
+    store(1, BREAD)
+    store(3, SHIPS)
+    everything = retriever.search("How hot should the oven be?", "real", 5)
+    best = sorted(everything, key=lambda hit: -hit.score)[:2]
+    assert {hit.chunk.id for hit in retriever.search("How hot should the oven be?", "real", 2)} == {hit.chunk.id for hit in best}
+    assert best[0].chunk.text == BREAD[1]
+
+
+def test_a_search_sees_every_change_made_before_it_even_by_another_process(store, retriever: Retriever, catalogue: Catalogue) -> None:
+    assert retriever.search("bread", "real", 3) == []
+    store(1, BREAD)
+    assert {hit.chunk.document for hit in retriever.search("bread", "real", 3)} == {"d1"}
+    other = Catalogue(catalogue.path)
+    other.delete_document("d1")
+    other.close()
+    assert retriever.search("bread", "real", 3) == []
+
+
+def test_a_change_of_another_collection_does_not_read_the_index_again(store, retriever: Retriever, catalogue: Catalogue, whole) -> None:
+    store(1, BREAD)
+    index = retriever.refresh("real")
+    whole(7).add_to(catalogue)
+    retriever.search("bread", "real", 1)
+    assert retriever._index("real") is index
+    assert retriever.refresh("real") is not index
+
+
+def test_searches_during_changes_only_return_chunks_that_were_there(store, retriever: Retriever, catalogue: Catalogue) -> None:
+    store(1, BREAD)
+    faults: list[object] = []
+    stop = threading.Event()
+
+    def search() -> None:
+        try:
+            while not stop.is_set():
+                found = {hit.chunk.document for hit in retriever.search("bread and ships", "real", 9)}
+                if not {"d1"} <= found <= {"d1", "d3"}:
+                    faults.append(found)
+        except BaseException as reason:
+            faults.append(reason)
+
+    searchers = [threading.Thread(target=search) for _ in range(2)]
+    for searcher in searchers:
+        searcher.start()
+    for _ in range(6):
+        store(3, SHIPS)
+        catalogue.delete_document("d3")
+    stop.set()
+    for searcher in searchers:
+        searcher.join()
+    assert faults == []
+    assert {hit.chunk.document for hit in retriever.search("ships", "real", 9)} == {"d1"}
+
+
+@pytest.mark.parametrize("question", ["", "  \n\t\u3000"])
+def test_a_question_without_text_is_refused(question: str, retriever: Retriever) -> None:
+    with pytest.raises(EmptyQuestion):
+        retriever.search(question, "default", 3)
+
+
+def test_another_embedder_or_collection_is_named(retriever: Retriever, minilm: MiniLM, store) -> None:
+    with pytest.raises(EmbedderMismatch, match=f"indexed with drawn, the question would be embedded with {minilm.name}"):
+        retriever.search("x", "default", 3)
+    with pytest.raises(UnknownCollection, match="no collection 'nope'; known: default, real"):
+        retriever.search("x", "nope", 3)
+    with pytest.raises(RetrievalError, match="top_k=0"):
+        retriever.search("x", "real", 0)
+
+
+def test_context_order_is_independent_of_the_order_found() -> None:
+    def hit(number: int, document: str, ordinal: int, score: float) -> Hit:
+        return Hit(Chunk(number, document, ordinal, "", 0, 0), score)
+
+    hits = [hit(1, "b", 0, 0.1), hit(2, "b", 5, 0.8), hit(3, "a", 2, 0.7), hit(4, "a", 1, 0.2), hit(5, "c", 0, 0.8)]
+    assert [hit.chunk.id for hit in context_order(hits)] == [1, 2, 5, 4, 3]
+    assert context_order(hits[::-1]) == context_order(hits)

@@ -1,0 +1,62 @@
+"""Opening a catalogue: made once, refused when newer or another program's, durable by its settings."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from retrieval.catalogue import Catalogue
+from retrieval.errors import CatalogueTooNew, RetrievalError
+from retrieval.schema import FORMAT, connect
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_a_new_catalogue_waits_for_the_disk_and_keeps_its_references(tmp_path: Path) -> None:
+    connection = connect(tmp_path / "c.sqlite")
+    settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "foreign_keys")}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    assert connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
+    connection.close()
+
+
+def test_a_newer_catalogue_is_refused_with_both_formats_and_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    Catalogue(path).close()
+    newer = sqlite3.connect(path)
+    newer.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    newer.close()
+    before = path.read_bytes()
+    with pytest.raises(CatalogueTooNew, match=f"format {FORMAT + 1}, this version reads up to {FORMAT}"):
+        Catalogue(path)
+    assert path.read_bytes() == before
+
+
+def test_a_file_that_is_no_catalogue_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    other = tmp_path / "other.sqlite"
+    connection = sqlite3.connect(other)
+    connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    before = other.read_bytes()
+    with pytest.raises(RetrievalError, match="another program"):
+        Catalogue(other)
+    assert other.read_bytes() == before
+
+    noise = tmp_path / "noise"
+    noise.write_bytes(b"not a database at all, but long enough to have a header" * 20)
+    with pytest.raises(RetrievalError, match="does not open"):
+        Catalogue(noise)
+    with pytest.raises(RetrievalError, match="does not open"):
+        Catalogue(tmp_path / "no such folder" / "c.sqlite")
+
+
+def test_processes_that_open_a_new_catalogue_at_once_all_get_it(tmp_path: Path) -> None:
+    program = "import sys, pathlib; from retrieval.schema import connect; connect(pathlib.Path(sys.argv[1])).execute('SELECT * FROM jobs')"
+    command = [sys.executable, "-c", program, str(tmp_path / "c.sqlite")]
+    racing = [subprocess.Popen(command, cwd=ROOT, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    outcomes = [(process.communicate()[1], process.returncode) for process in racing]
+    assert outcomes == [("", 0)] * 4
