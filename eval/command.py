@@ -1,0 +1,151 @@
+"""Command-line words go in; an exit code comes out: the product's own commands, and besides them those that measure it."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from app.command import build_parser, run
+
+HELD_OUT_SEED = 990_001  # the seed of the reader's card
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """`quire`: parse and run."""
+    parser, commands = build_parser()
+    _add_eval(commands)
+    _add_bench(commands)
+    _add_demo(commands)
+    return run(parser.parse_args(argv))
+
+
+def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    group = commands.add_parser("eval", help="measure answers", description="Measure answers, arm against arm.").add_subparsers(
+        metavar="TASK", required=True
+    )
+    records = group.add_parser(
+        "records",
+        help="the records task: exact match and F1, per arm",
+        description="Questions about made-up things on rendered pages, drawn from a seed. Prints a table and, as its last line, one JSON document.",
+    )
+    records.add_argument("--arms", default="full,template,free", help="comma-separated: full, template, free, dummy-K; default: %(default)s")
+    records.add_argument("--n", type=_positive, default=100, help="questions; default: %(default)s")
+    records.add_argument("--pages", type=_positive, default=1, help="pages of a context; default: %(default)s")
+    records.add_argument("--lines", type=_positive, default=12, help="lines of a page; default: %(default)s")
+    records.add_argument("--each", type=_positive, default=4, help="questions asked of one context; default: %(default)s")
+    records.add_argument("--kind", choices=["build", "sections"], default="build", help="sentences in any order, or rows under headings")
+    records.add_argument("--hops", type=float, default=0.0, help="share of facts that are reached through another one; default: %(default)s")
+    records.add_argument("--dpi", default="120", help="one DPI for all pages, or 'promote': 72 and 120 by relevance (QV-PIC); default: %(default)s")
+    records.add_argument("--seed", type=int, default=HELD_OUT_SEED, help="default: %(default)s, the seed of the card's figures")
+    records.add_argument("--data", metavar="FILE", help="questions from a jsonl file in LongBench's form, instead of drawing them")
+    records.add_argument("--write", metavar="FILE", help="write the questions as such a file and stop")
+    records.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
+    records.set_defaults(run=_records)
+
+
+def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    group = commands.add_parser("bench", help="measure time", description="Measure time, always against the alternative.").add_subparsers(
+        metavar="WHAT", required=True
+    )
+    ttft = group.add_parser(
+        "ttft",
+        help="time to first token, with page caches and by full prefill",
+        description="Page caches in memory against a full prefill of the very same pages, in turn, in one run. The last line is one JSON document.",
+    )
+    ttft.add_argument("--pages", type=_positive, default=8, help="default: %(default)s")
+    ttft.add_argument("--dpi", type=_positive, default=72, help="default: %(default)s")
+    ttft.add_argument("--models", default="reader,random-small", help="comma-separated: reader, random-small (about 150 M), a directory")
+    ttft.add_argument("--runs", type=_positive, default=5, help="counted rounds; default: %(default)s")
+    ttft.add_argument("--warmups", type=int, default=1, help="rounds before them; default: %(default)s")
+    ttft.set_defaults(run=_ttft)
+
+
+def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    demo = commands.add_parser(
+        "demo",
+        help="take in the sample documents and ask them twenty questions",
+        description="Takes in samples/, asks its twenty questions, and prints each answer beside the expected one, with its page and its time.",
+    )
+    demo.add_argument("--home", default=None, help="where to keep what comes of it; default: as `quire config` says")
+    demo.set_defaults(run=_demo)
+
+
+def _records(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from cache_compiler.backbone import load_backbone
+    from renderer import preset
+    from retrieval.embedder import load_embedder
+
+    from .arms import Bench
+    from .experiment import document, run, stopwatch, summary, table
+    from .records import read, samples, write
+
+    arms = args.arms.split(",")
+    if args.data:
+        chosen = read(Path(args.data))[: args.n]
+    else:
+        contexts = -(-args.n // args.each)
+        chosen = samples(args.kind, contexts, args.pages, args.lines, args.seed, each=args.each, hops=args.hops)[: args.n]
+    if args.write:
+        write(Path(args.write), chosen)
+        print(f"{len(chosen)} questions written to {args.write}")
+        return 0
+    backbone = load_backbone(args.model)
+    bench = Bench(backbone, preset(backbone.card.style, cell=backbone.cell))
+    embedder = load_embedder("minilm") if args.dpi == "promote" else None
+    clock = stopwatch()
+    outcomes = run(chosen, arms, args.dpi, bench, embedder, _counter("questions"))
+    rows = summary(outcomes, arms)
+    print(table(rows))
+    names = ("arms", "n", "pages", "lines", "each", "kind", "hops", "dpi", "seed", "data", "model")
+    print(document("records", {name: getattr(args, name) for name in names}, bench, rows, clock(), questions=len(chosen)))
+    return 0
+
+
+def _ttft(args: argparse.Namespace) -> int:
+    from .experiment import stopwatch
+    from .pages import bench_for, filled_pages, question_of
+    from .ttft import measure, summarise
+
+    documents = []
+    for model in args.models.split(","):
+        bench = bench_for(model)
+        images = filled_pages(bench, args.pages, args.dpi)
+        question = question_of(bench, tokens=20)
+        clock = stopwatch()
+        rounds = measure(bench, images, question, args.runs, args.warmups, lambda line: print(f"  {line}", file=sys.stderr))
+        settings = {"pages": args.pages, "dpi": args.dpi, "runs": args.runs, "warmups": args.warmups, "question_tokens": 20, "tier": "ram"}
+        text, line = summarise(bench, rounds, settings, sum(image.tokens + 2 for image in images), clock())
+        print(text)
+        documents.append(line)
+    print("[" + ", ".join(documents) + "]")
+    return 0
+
+
+def _demo(args: argparse.Namespace) -> int:
+    from .demo import demo
+
+    return demo(args.home)
+
+
+def _counter(what: str) -> object:
+    """A progress line on a terminal, and nothing in a file."""
+
+    def show(done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            print(f"\r{done} of {total} {what}", end="\n" if done == total else "", file=sys.stderr, flush=True)
+
+    return show
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1")
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())
