@@ -12,8 +12,13 @@ const FORMS = [
 const ROW = /^ +(?:its )?([a-z]+)(?: is|:) (.+)$/;
 const HEADING = /^([A-Z][^:]{1,40}):$/;
 
-/** "The gray farm" at the start of a sentence is "the gray farm" within one. */
-const middle = (thing) => thing.replace(/^The /, "the ");
+const COLOURS = /^(Red|Blue|Green|Black|White|Yellow|Purple|Orange|Silver|Golden|Brown|Gray) [a-z]/;
+
+/** A thing as it stands within a sentence: "The gray farm", or "Gray farm" over its rows, is "the gray farm" there; a name stays. */
+function middle(thing) {
+  if (COLOURS.test(thing)) return `the ${thing[0].toLowerCase()}${thing.slice(1)}`;
+  return thing.replace(/^The /, "the ");
+}
 
 /** Questions that `lines` answer, at most `most`; none where no line has one of the known forms. */
 export function questionsFrom(lines, most) {
@@ -23,7 +28,7 @@ export function questionsFrom(lines, most) {
     const row = ROW.exec(line);
     const head = HEADING.exec(line);
     if (head) heading = head[1];
-    else if (row && heading) found.push(`Which ${row[1]} does ${heading} have?`);
+    else if (row && heading) found.push(`Which ${row[1]} does ${middle(heading)} have?`);
     else {
       for (const [form, question] of FORMS) {
         const match = form.exec(line);

@@ -287,6 +287,8 @@ def test_example_questions_are_made_of_lines_that_state_one_thing(page: Any):
         "The gray farm has locker OJQ-5852.",
         "Gokal Leap:",
         "  its renewal is 13 May 1990",
+        "Red mill:",
+        "  floor: 12",
         "words without any such form",
     ]
     asked = page.later(
@@ -297,4 +299,5 @@ def test_example_questions_are_made_of_lines_that_state_one_thing(page: Any):
         "Which price does Pliwiovai have?",
         "Tell me the locker of the gray farm.",
         "Which renewal does Gokal Leap have?",
+        "Which floor does the red mill have?",
     ]
