@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Protocol
@@ -69,7 +70,7 @@ def train(
     allowance: Allowance,
     seed: int,
     save_every: int = 250,
-    report: Callable[[str], None] = print,
+    report: Callable[[str], None] = partial(print, flush=True),
     report_every: int = 20,
 ) -> Header:
     """Train until the allowance is spent or somebody asks to stop (Ctrl-C, SIGTERM); either way the checkpoint at `path` is written.
