@@ -10,9 +10,9 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
-from .collection import collection_name
 from .errors import STOPPED, row_named
 from .options import overrides, settings_of
+from .words import collection_name, question_text
 
 # A run that went through, and in which some file did not.
 SOME_FAILED = 1
@@ -44,12 +44,13 @@ def ask(args: argparse.Namespace) -> int:
     from .house import House
     from .types import Done, Failed, Token
 
+    question = question_text(args.question)
     house = House.open(settings_of(args))
     try:
         if house.backbone.name == "reader":
             print(f"quire: {house.backbone.card.says}", file=sys.stderr)
         # Closed on the way out, whatever the way: an interrupt stops the decoding.
-        with closing(answer(house.question(args.question, args.collection), house)) as walk:  # type: ignore[type-var]
+        with closing(answer(house.question(question, args.collection), house)) as walk:  # type: ignore[type-var]
             for event in walk:
                 if isinstance(event, Failed):
                     print(f"quire: {event.message}", file=sys.stderr)

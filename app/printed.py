@@ -22,12 +22,16 @@ def plain(text: str) -> str:
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Columns as wide as their widest cell; numbers to the right."""
     cells = [[plain(str(cell)).replace("\n", " ") for cell in row] for row in rows]
-    right = [bool(cells) and all(row[i].replace(",", "").replace(".", "").isdigit() for row in cells) for i in range(len(head))]
+    right = [all(_numeric(row[i]) for row in cells) and any(row[i] for row in cells) for i in range(len(head))]
     widths = [max(len(line[i]) for line in [list(head), *cells]) for i in range(len(head))]
     return "\n".join(
         "  ".join(cell.rjust(width) if r else cell.ljust(width) for cell, width, r in zip(line, widths, right, strict=True)).rstrip()
         for line in [list(head), *cells]
     )
+
+
+def _numeric(cell: str) -> bool:
+    return not cell or cell.replace(",", "").replace(".", "").isdigit()
 
 
 def size(count: float) -> str:

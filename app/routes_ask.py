@@ -15,6 +15,7 @@ from .deps import HouseDep, SettingsDep
 from .replies import reply_named
 from .stream import Walk, stream, watched
 from .types import Done, Event, Failed
+from .words import question_text
 
 router = APIRouter(tags=["answers"])
 # What nginx writes when nobody is there to read the answer.
@@ -28,7 +29,7 @@ async def ask(
     """Answer from a collection. With `stream` (or `Accept: text/event-stream`): events `planned`, `token`, `done`, or `failed`."""
     from .ask import answer
 
-    question = house.question(asked.question, asked.collection, **asked.choices())
+    question = house.question(question_text(asked.question), asked.collection, **asked.choices())
     walk: Walk[Event] = Walk(lambda cancel: answer(question, house, cancel))
     if asked.stream or "text/event-stream" in accept:
         return await stream(request, walk, wire.event, _refused)

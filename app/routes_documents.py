@@ -16,10 +16,10 @@ from starlette.responses import Response
 from retrieval.types import JobRow
 
 from . import bodies, wire
-from .collection import PATTERN, collection_name
 from .deps import House, HouseDep, SettingsDep
 from .errors import BadRequest, TooManyFiles, known
 from .stream import BEAT, Walk, stream
+from .words import COLLECTION, collection_name
 
 router = APIRouter(tags=["documents"])
 
@@ -34,7 +34,7 @@ _FORM: dict[str, Any] = {
                     "required": ["files"],
                     "properties": {
                         "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
-                        "collection": {"type": "string", "default": "default", "pattern": PATTERN},
+                        "collection": {"type": "string", "default": "default", "pattern": COLLECTION},
                         "replace": {"type": "string", "enum": ["true", "false"], "default": "false"},
                     },
                 }

@@ -56,9 +56,9 @@ class Home:
         except Timeout as error:
             raise HomeBusy(f"{self.root}: another process has been writing for {timeout:.0f} seconds; try again when it is done") from error
 
-    def cache_files(self, page_key: str) -> list[Path]:
-        """Every file derived from a page: its caches of all models and its images at all DPIs, sorted."""
-        folder = page_key[:2]
-        caches = self.store_root.glob(f"*/caches/{folder}/{page_key}@*.safetensors")
-        images = (self.images_root / folder).glob(f"{page_key}@*.png")
+    def derived_files(self, image_key: str) -> list[Path]:
+        """Every file derived from a page at one DPI: its caches of all models, and its image; sorted."""
+        folder = image_key[:2]
+        caches = self.store_root.glob(f"*/caches/{folder}/{image_key}.safetensors")
+        images = (self.images_root / folder).glob(f"{image_key}.png")
         return sorted([*caches, *images])

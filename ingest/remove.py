@@ -45,9 +45,8 @@ def remove_files(workshop: Workshop) -> tuple[tuple[str, ...], int]:
     keys = workshop.catalogue.pending_removals()
     removed, size = [], 0
     for key in keys:
-        for dpi in workshop.dpis:
-            workshop.store.ram.drop(f"{key}@{dpi}")
-        for path in workshop.home.cache_files(key):
+        workshop.store.ram.drop(key)
+        for path in workshop.home.derived_files(key):
             size += path.stat().st_size
             path.unlink()
             removed.append(str(path.relative_to(workshop.home.root)))

@@ -1,7 +1,14 @@
 """Fixtures that several rooms share: the sample data beside the checkout, and a quiet, offline process."""
 
+import json
 import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,3 +27,55 @@ def shared() -> Path:
     if not (path / "data" / "docs" / "MANIFEST.tsv").exists():
         pytest.skip("the sample data folder ../shared is not beside this checkout")
     return path
+
+
+@dataclass(frozen=True)
+class Live:
+    """A running server: its address, and the house inside for what HTTP does not tell."""
+
+    url: str
+    house: Any
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+    """Three files of the small reader's own world, two pages each: the pages of its examples."""
+    examples = json.loads((ROOT / "cache_compiler" / "reader" / "examples.json").read_text(encoding="utf-8"))
+    pages = ["\n".join(example["lines"]) for example in examples]
+    folder = tmp_path_factory.mktemp("records")
+    paths = tuple(folder / name for name in ("farms.txt", "temples.txt", "towers.txt"))
+    for i, path in enumerate(paths):
+        path.write_text("\n\n".join(pages[2 * i : 2 * i + 2]) + "\n", encoding="utf-8")
+    return paths
+
+
+@pytest.fixture(scope="session")
+def live(tmp_path_factory: pytest.TempPathFactory, records: tuple[Path, ...]) -> Iterator[Live]:
+    """A real server on a free port of this machine, with `records` in the collection "default"."""
+    import uvicorn
+
+    from app.main import create_app
+    from app.settings import Settings
+    from ingest.pipeline import ingest
+
+    app = create_app(Settings(home=tmp_path_factory.mktemp("live"), port=0, queue=2))
+    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
+    listener = socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="live-server", daemon=True)
+    thread.start()
+    porch = app.state.porch
+    while porch.house is None and thread.is_alive():
+        assert porch.reason == "the model is being loaded"
+        time.sleep(0.02)
+    report = ingest(records, "default", porch.house.workshop)
+    assert len(report.done) == len(records), report
+    yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", porch.house)
+    server.should_exit = True
+    thread.join(30)
+    listener.close()
+
+
+@pytest.fixture(scope="session")
+def live_server(live: Live) -> str:
+    """The address of a running server with a small collection "default"."""
+    return live.url

@@ -1,0 +1,82 @@
+"""The command line: its words, its exit codes, and no traceback for a person."""
+
+import argparse
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app import command
+from app.errors import BadSettings
+from retrieval.errors import UnknownDocument
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def fails_with(error: BaseException) -> argparse.Namespace:
+    def run(args):
+        raise error
+
+    return argparse.Namespace(run=run)
+
+
+def test_a_known_error_is_one_line_and_its_own_exit_code(capsys):
+    assert command.run(fails_with(UnknownDocument("no document x"))) == 3
+    assert capsys.readouterr() == ("", "quire: no document x\n")
+    assert command.run(fails_with(BadSettings("port is none"))) == 2
+
+
+def test_an_unknown_error_gives_its_kind_alone(capsys):
+    assert command.run(fails_with(ZeroDivisionError("secret"))) == 70
+    assert capsys.readouterr().err == "quire: internal error (ZeroDivisionError); QUIRE_DEBUG=1 shows where\n"
+
+
+def test_debugging_shows_where(capsys, monkeypatch):
+    monkeypatch.setenv("QUIRE_DEBUG", "1")
+    assert command.run(fails_with(ZeroDivisionError("secret"))) == 70
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_an_error_of_the_system_names_the_file(capsys):
+    assert command.run(fails_with(OSError(errno.EACCES, "Permission denied", "/some/home"))) == 70
+    assert capsys.readouterr().err == "quire: /some/home: Permission denied\n"
+
+
+def test_an_interrupt_is_130(capsys):
+    assert command.run(fails_with(KeyboardInterrupt())) == 130
+    assert "stopped" in capsys.readouterr().err
+
+
+def test_other_rooms_can_add_commands():
+    parser, subparsers = command.build_parser()
+    bench = subparsers.add_parser("bench")
+    bench.set_defaults(run=lambda args: 17)
+    assert command.run(parser.parse_args(["bench"])) == 17
+
+
+@pytest.mark.parametrize("name", ["ingest", "ask", "serve", "documents", "collections", "delete", "repair", "config"])
+def test_every_command_explains_itself(name, capsys):
+    parser, _ = command.build_parser()
+    with pytest.raises(SystemExit) as ended:
+        parser.parse_args([name, "--help"])
+    assert ended.value.code == 0
+    out = capsys.readouterr().out
+    assert "--home" in out
+    assert "usage: quire " + name in out
+
+
+def test_words_that_are_no_command_end_with_2(capsys):
+    with pytest.raises(SystemExit) as ended:
+        command.main(["nonsense"])
+    assert ended.value.code == 2
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    """`quire config | head -0` in a process of its own: the pipe is closed before anything is printed."""
+    code = "import sys, time; from app.command import main; time.sleep(0.3); sys.exit(main(['config', '--home', sys.argv[1]]))"
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(60) == 0

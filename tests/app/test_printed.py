@@ -1,0 +1,62 @@
+"""What a person reads at a terminal: whole, aligned, and free of what a document could do to the screen."""
+
+from app import printed
+from ingest.remove import Removal
+from ingest.types import Done, Failure, Report
+from retrieval.types import DocumentRow, Receipt
+
+
+def test_an_escape_sequence_in_a_document_does_not_reach_the_terminal():
+    hostile = "a\x1b[2Jb\x07c\u202ed\x9b1m"
+    assert printed.plain(hostile) == "a\ufffd[2Jb\ufffdc\ufffdd\ufffd1m"
+    assert printed.plain("tabs\tand\nlines, ünïcode, 漢字") == "tabs\tand\nlines, ünïcode, 漢字"
+    row = DocumentRow("d1", "default", "x\x1b[31m\n.txt", "", "", 5, "text/plain", 5)
+    assert "\x1b" not in printed.documents([row])
+
+
+def test_columns_are_as_wide_as_their_widest_cell_and_numbers_stand_to_the_right():
+    assert printed.table(("name", "n"), [("a", "1"), ("longer", "1,200")]) == "name        n\na           1\nlonger  1,200"
+    assert printed.table(("name", "n"), []) == "name  n"
+
+
+def test_a_report_has_a_row_a_file_the_reasons_and_the_count():
+    run = Report(
+        "default",
+        (Done("a.txt", "d1", 2, 3, 4, 2, 0.5, ("a note",)),),
+        ("b.txt",),
+        (Failure("c.pdf", "PasswordNeeded", "c.pdf: it is locked", "page 1"), Failure("d.txt", "FileNotFound", "there is no such file")),
+        seconds=1.5,
+    )
+    text = printed.report(run)
+    assert "done     a.txt       2      3         4       2" in text
+    assert "skipped  b.txt" in text
+    assert "failed  c.pdf: it is locked (page 1, PasswordNeeded)" in text
+    assert "failed  d.txt: there is no such file (FileNotFound)" in text
+    assert "note    a.txt: a note" in text
+    assert text.endswith("1 done, 1 skipped (already there), 2 failed in 1.5 s; collection default.")
+
+
+def test_a_stopped_run_says_how_to_go_on():
+    assert "run the same command again to go on" in printed.report(Report("default", cancelled=True))
+
+
+def test_an_empty_run_says_so():
+    assert "There was no file to take in." in printed.report(Report("default"))
+
+
+def test_a_receipt_lists_every_file():
+    text = printed.removal(Removal(Receipt("d1", "a.txt", 2, 2, ("k1",), ("k2",)), ("images/k1.png", "store/k1.safetensors"), 2048))
+    assert "deleted a.txt (d1)" in text
+    assert "2 files, 2.0 KiB" in text
+    assert "    images/k1.png\n    store/k1.safetensors" in text
+    assert "1 pages stay" in text
+
+
+def test_sizes_have_the_unit_that_a_person_would_use():
+    assert [printed.size(n) for n in (0, 1023, 1024, 5 * 1024**2, 3 * 1024**4)] == [
+        "0 bytes",
+        "1,023 bytes",
+        "1.0 KiB",
+        "5.0 MiB",
+        "3072.0 GiB",
+    ]

@@ -1,0 +1,209 @@
+"""Answers and pages over HTTP, of a running server with the real reader."""
+
+import io
+import json
+import logging
+import threading
+import time
+
+import httpx
+import pytest
+from PIL import Image
+
+from app import routes_ask
+
+QUESTION = "Tell me the voltage of Sleke bridge."
+
+
+def ask(live, **body) -> httpx.Response:
+    return httpx.post(live.url + "/ask", json={"question": QUESTION, **body}, timeout=60)
+
+
+def events(response: httpx.Response) -> list[tuple[str, dict]]:
+    found = []
+    for block in response.text.split("\n\n"):
+        if block and not block.startswith(":"):
+            name, data = block.split("\n")
+            found.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
+    return found
+
+
+def until(true, seconds: float = 30.0) -> bool:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_an_answer_comes_with_what_backs_it(live):
+    told = ask(live, top_k=3).json()
+    assert told["text"]
+    assert told["model"] == "reader"
+    assert told["finish"] in ("stop", "length", "repetition")
+    assert len(told["citations"]) == len(told["plan"]["picks"]) == len(told["provenance"]) >= 3
+    assert told["plan"]["rows"] == sum(pick["rows"] for pick in told["plan"]["picks"])
+    assert {pick["dpi"] for pick in told["plan"]["picks"]} <= {72, 120}
+    assert told["timings"]["first_token"] > 0
+    names = {row["id"]: row["name"] for row in httpx.get(live.url + "/documents").json()["documents"]}
+    assert all(names[citation["document"]] == citation["name"] for citation in told["citations"])
+
+
+def test_the_stream_says_the_same_as_the_whole_answer_in_pieces(live):
+    whole = ask(live, top_k=2).json()
+    response = ask(live, top_k=2, stream=True)
+    assert response.headers["content-type"].startswith("text/event-stream")
+    assert response.headers["x-accel-buffering"] == "no"
+    told = events(response)
+    assert [name for name, _ in told] == ["planned", *["token"] * (len(told) - 2), "done"]
+    assert "".join(data["text"] for name, data in told if name == "token").strip() == told[-1][1]["text"] == whole["text"]
+    assert told[0][1]["plan"] == told[-1][1]["plan"] == whole["plan"]
+    assert all(not citation["lines"] for citation in told[0][1]["citations"])
+
+
+def test_an_accept_header_asks_for_a_stream_as_well(live):
+    response = httpx.post(live.url + "/ask", json={"question": QUESTION}, headers={"accept": "text/event-stream"}, timeout=60)
+    assert events(response)[-1][0] == "done"
+
+
+def test_choices_reach_the_plan(live):
+    assert {pick["dpi"] for pick in ask(live, top_k=3, cap=0).json()["plan"]["picks"]} == {72}
+    assert ask(live, top_k=1).json()["plan"]["ranking"] == ask(live, top_k=3).json()["plan"]["ranking"][:1]
+    assert ask(live, max_tokens=1).json()["tokens"] == 1
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ({"question": ""}, 422, "EmptyQuestion"),
+        ({"question": " \n "}, 422, "EmptyQuestion"),
+        ({"question": "x" * 100_000}, 413, "QuestionTooLong"),
+        ({"collection": "nothing-here"}, 404, "UnknownCollection"),
+        ({"collection": "../x"}, 404, "UnknownCollection"),
+    ],
+)
+def test_what_cannot_be_asked_has_its_status_streamed_or_not(live, stream, body, status, kind):
+    response = ask(live, stream=stream, **body)
+    assert (response.status_code, response.json()["error"]["type"]) == (status, kind)
+
+
+def test_a_question_that_is_too_long_is_told_the_limit_in_characters(live):
+    assert "100,000 characters, the limit is 4,000" in ask(live, question="x" * 100_000).json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("top_k", 0), ("top_k", 65), ("alpha", 1.5), ("cap", -1), ("max_tokens", 0), ("temperature", -1), ("topk", 3), ("question", 5)],
+)
+def test_a_field_that_is_wrong_is_named_and_its_value_is_not_said_back(live, field, value):
+    response = ask(live, **{field: value})
+    assert (response.status_code, response.json()["error"]["type"]) == (422, "BadRequest")
+    assert list(response.json()["error"]["detail"]["fields"]) == [field]
+    assert "input" not in response.text.replace("Input should", "").replace("Extra inputs", "")
+
+
+@pytest.mark.parametrize("content", [b"{", b"", b"[]", b'{"question": "\\ud800"}', b'{"question": "a", "alpha": NaN}', b"\xff\xfe"])
+def test_a_body_that_cannot_be_read_is_the_senders_fault(live, content):
+    response = httpx.post(live.url + "/ask", content=content, headers={"content-type": "application/json"})
+    assert response.status_code in (400, 422)
+    assert sorted(response.json()["error"]) == ["detail", "message", "type"]
+
+
+def test_a_full_lane_turns_the_next_one_away_and_says_when_to_come_back(live):
+    lane = live.house.lane
+    with lane.turn():
+        threads = [threading.Thread(target=ask, args=(live,), kwargs={"stream": i == 0}) for i in range(lane.waiting)]
+        for thread in threads:
+            thread.start()
+        assert until(lambda: lane.length == lane.waiting + 1)
+        response = ask(live)
+        assert (response.status_code, response.json()["error"]["type"]) == (503, "Busy")
+        assert int(response.headers["retry-after"]) >= 1
+    for thread in threads:
+        thread.join(60)
+    assert until(lambda: lane.length == 0)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_client_that_goes_away_while_it_waits_leaves_the_lane(live, stream):
+    lane = live.house.lane
+    with lane.turn():
+        with pytest.raises(httpx.ReadTimeout):
+            httpx.post(live.url + "/ask", json={"question": QUESTION, "stream": stream}, timeout=httpx.Timeout(30, read=0.5))
+        assert until(lambda: lane.length == 1)
+
+
+def test_a_client_that_goes_away_stops_the_decoding(live, caplog, monkeypatch):
+    """Every step of the decoding waits a moment, so that it is surely under way when the client leaves."""
+    forward = live.house.backbone.forward
+
+    def slow(*args, **kwargs):
+        time.sleep(0.2)
+        return forward(*args, **kwargs)
+
+    monkeypatch.setattr(live.house.backbone, "forward", slow)
+    # No end token: only the cancel can end it before 400 tokens are out, 80 seconds later.
+    monkeypatch.setattr(type(live.house.backbone), "stop_ids", frozenset())
+    caplog.set_level(logging.INFO, "quire.ask")
+    body = {"question": QUESTION, "stream": True, "temperature": 2.0, "max_tokens": 400}
+    with httpx.stream("POST", live.url + "/ask", json=body, timeout=60) as response:
+        for line in response.iter_lines():
+            if line == "event: token":
+                break
+    assert until(lambda: live.house.lane.length == 0)
+    # The walk was closed at its next step, so it has no answer to log.
+    assert "answered" not in caplog.text or "finish=cancelled" in caplog.text
+
+
+def test_the_image_is_the_very_one_that_was_read_at_its_exact_size(live):
+    citation = ask(live).json()["citations"][0]
+    response = httpx.get(live.url + citation["image"])
+    assert response.headers["content-type"] == "image/png"
+    assert response.content == live.house.workshop.images.path(f"{citation['page']}@{citation['dpi']}").read_bytes()
+    size = Image.open(io.BytesIO(response.content)).size
+    assert [round(side * 72 / citation["dpi"], 3) for side in size] == pytest.approx([citation["width"], citation["height"]], abs=12)
+
+
+def test_an_image_is_kept_by_the_browser_for_good(live):
+    image = ask(live).json()["citations"][0]["image"]
+    first = httpx.get(live.url + image)
+    assert first.headers["cache-control"] == "private, max-age=31536000, immutable"
+    again = httpx.get(live.url + image, headers={"if-none-match": first.headers["etag"]})
+    assert (again.status_code, again.content) == (304, b"")
+
+
+def test_a_page_has_its_lines_its_rows_and_its_documents(live):
+    citation = ask(live).json()["citations"][0]
+    told = httpx.get(f"{live.url}/pages/{citation['page']}").json()
+    assert told["key"] == citation["page"]
+    assert told["documents"] == [citation["document"]]
+    assert told["lines"]
+    assert sorted(told["rows"]) == ["120", "72"]
+    for x0, y0, x1, y1 in (line["box"] for line in told["lines"]):
+        assert 0 <= x0 <= x1
+        assert 0 <= y0 <= y1
+
+
+@pytest.mark.parametrize("key", ["0" * 32, "..%2f..%2fcatalogue.sqlite", "....", "AB" * 16, "a%00b", "%2e%2e"])
+def test_a_key_that_is_none_is_not_found_and_never_becomes_a_path(live, key):
+    for path in (f"/pages/{key}", f"/pages/{key}.png", f"/pages/{key}.png?dpi=72"):
+        response = httpx.get(live.url + path)
+        assert response.status_code == 404
+        assert response.json()["error"]["type"] in ("UnknownPage", "NotFound")
+
+
+def test_a_resolution_that_is_not_kept_is_told_those_that_are(live):
+    page = ask(live).json()["citations"][0]["page"]
+    response = httpx.get(f"{live.url}/pages/{page}.png?dpi=300")
+    assert response.status_code == 404
+    assert "72 and 120 DPI" in response.json()["error"]["message"]
+    assert httpx.get(f"{live.url}/pages/{page}.png?dpi=high").status_code == 422
+
+
+def test_a_failed_first_event_is_a_response_of_its_own():
+    from app.types import Failed, Token
+
+    assert routes_ask._refused(Failed("CacheMiss", "no cache")).status_code == 409
+    assert routes_ask._refused(Token("a")) is None

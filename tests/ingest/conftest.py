@@ -1,0 +1,65 @@
+"""A workshop over a fresh home, with the embedded reader and MiniLM loaded once for the room, and a few record files to take in."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from cache_compiler.backbone import Backbone, load_backbone
+from eval.records import contexts
+from ingest.home import Home
+from ingest.workshop import Workshop, open_workshop
+from retrieval.embedder import Embedder, load_embedder
+
+Open = Callable[[Path], Workshop]
+
+
+@pytest.fixture(scope="session")
+def backbone() -> Backbone:
+    return load_backbone("reader")
+
+
+@pytest.fixture(scope="session")
+def embedder() -> Embedder:
+    return load_embedder("minilm")
+
+
+@pytest.fixture
+def open_at(backbone: Backbone, embedder: Embedder) -> Iterator[Open]:
+    """Open a workshop over a home; all of them are closed at the end."""
+    opened = []
+
+    def open_(home: Path) -> Workshop:
+        opened.append(open_workshop(Home(home), backbone, embedder, batch=2))
+        return opened[-1]
+
+    yield open_
+    for workshop in opened:
+        workshop.close()
+
+
+@pytest.fixture
+def workshop(open_at: Open, tmp_path: Path) -> Workshop:
+    return open_at(tmp_path / "home")
+
+
+@pytest.fixture
+def records(tmp_path: Path) -> Path:
+    """A folder of three text files of record pages; the second has two pages."""
+    folder = tmp_path / "records"
+    folder.mkdir()
+    pages = [page for context in contexts("build", 4, 1, 12, seed=3) for page in context.pages]
+    (folder / "a.txt").write_text("\n".join(pages[0]) + "\n")
+    (folder / "b.txt").write_text("\f".join("\n".join(page) + "\n" for page in pages[1:3]))
+    (folder / "c.txt").write_text("\n".join(pages[3]) + "\n")
+    return folder
+
+
+def files_of(home: Path) -> dict[str, bytes]:
+    """Every file of a home but the catalogue's own (SQLite does not promise bytes) and the lock, by its path."""
+    left_out = ("catalogue.sqlite", "lock")
+    return {
+        str(path.relative_to(home)): path.read_bytes()
+        for path in sorted(home.rglob("*"))
+        if path.is_file() and not path.name.startswith(left_out)
+    }

@@ -1,0 +1,67 @@
+"""Deletion removes everything derived, and proves it."""
+
+from pathlib import Path
+
+import pytest
+
+from ingest.pipeline import ingest
+from ingest.remove import finish_removals, remove_document
+from ingest.workshop import Workshop
+from retrieval.errors import UnknownDocument
+from retrieval.retriever import Retriever
+
+from .conftest import Open, files_of
+
+
+def test_the_last_deletion_leaves_no_cache_no_image_and_no_row(workshop: Workshop, records: Path) -> None:
+    ingest([records], "default", workshop)
+    for row in workshop.catalogue.documents("default"):
+        removal = remove_document(workshop, row.id)
+        assert removal.receipt.name == row.name
+        assert removal.receipt.chunks == row.chunks
+        assert len(removal.files) == 4 * len(removal.receipt.removed_pages)  # a cache and an image at each of two DPIs
+        assert removal.bytes > 0
+        assert not any((workshop.home.root / file).exists() for file in removal.files)
+    assert not [name for name in files_of(workshop.home.root) if name.endswith((".safetensors", ".png"))]
+    assert not list(workshop.catalogue.vectors("default")[0])
+    assert Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder).search("owner", "default", 3) == []
+
+
+def test_text_of_a_deleted_document_is_nowhere_in_the_home(workshop: Workshop, records: Path) -> None:
+    (records / "a.txt").write_text("Zyxomatic tower has staff 899 people.\n")
+    ingest([records], "default", workshop)
+    row = workshop.catalogue.document_named("default", "a.txt")
+    assert row is not None
+    remove_document(workshop, row.id)
+    workshop.close()  # checkpoints the write-ahead log
+    assert not [path for path in workshop.home.root.rglob("*") if path.is_file() and b"Zyxomatic" in path.read_bytes()]
+
+
+def test_a_shared_page_lives_until_its_last_owner_goes(workshop: Workshop, records: Path) -> None:
+    (records / "copy.txt").write_bytes((records / "c.txt").read_bytes())
+    ingest([records], "default", workshop)
+    rows = {row.name: row for row in workshop.catalogue.documents("default")}
+    first = remove_document(workshop, rows["c.txt"].id)
+    assert first.files == ()
+    assert len(first.receipt.shared_pages) == 1
+    page = first.receipt.shared_pages[0]
+    assert [len(workshop.home.derived_files(f"{page}@{dpi}")) for dpi in (72, 120)] == [2, 2]
+    second = remove_document(workshop, rows["copy.txt"].id)
+    assert second.receipt.removed_pages == (page,)
+    assert not any(workshop.home.derived_files(f"{page}@{dpi}") for dpi in (72, 120))
+
+
+def test_a_deletion_cut_short_is_finished_when_the_home_is_opened_again(workshop: Workshop, records: Path, open_at: Open) -> None:
+    ingest([records], "default", workshop)
+    row = workshop.catalogue.documents("default")[0]
+    receipt = workshop.catalogue.delete_document(row.id)  # the rows go, and then the process dies
+    assert all(workshop.home.derived_files(f"{key}@{dpi}") for key in receipt.removed_pages for dpi in (72, 120))
+    again = open_at(workshop.home.root)
+    assert not any(again.home.derived_files(f"{key}@{dpi}") for key in receipt.removed_pages for dpi in (72, 120))
+    assert again.catalogue.pending_removals() == []
+    finish_removals(again)  # nothing left to do
+
+
+def test_an_unknown_document_is_an_error(workshop: Workshop) -> None:
+    with pytest.raises(UnknownDocument):
+        remove_document(workshop, "0" * 16)
