@@ -1,0 +1,151 @@
+"""Bytes of unknown encoding go in; clean text, the encoding's name and notes for the report come out."""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import dataclass
+
+# UTF-32 before UTF-16: the UTF-32 LE mark begins with the UTF-16 LE mark.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+# What a web page's label means to a browser (WHATWG Encoding, section 4.2), where Python's codec of that name is narrower.
+_LABELS = {
+    "ascii": "cp1252",
+    "us-ascii": "cp1252",
+    "iso-8859-1": "cp1252",
+    "latin1": "cp1252",
+    "iso-8859-9": "cp1254",
+    "gb2312": "gb18030",
+    "gbk": "gb18030",
+    "shift_jis": "cp932",
+    "euc-kr": "cp949",
+    "ks_c_5601-1987": "cp949",
+    "big5": "big5hkscs",
+}
+
+# Codecs that are no text encodings, or that a label must not choose: a label that can be read as ASCII cannot mean UTF-16.
+_REFUSED = re.compile(r"utf[-_]?(7|16|32)|idna|punycode|escape|undefined|mbcs|oem")
+
+_BREAKS = re.compile("\r\n|[\r\x0b\x85\u2028\u2029]")
+_CONTROLS = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f\ufeff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Text with "\\n" line ends and no control characters but tab and form feed; `notes` says what was not plain UTF-8."""
+
+    text: str
+    encoding: str
+    notes: tuple[str, ...] = ()
+
+
+def decode(data: bytes, declared: str = "") -> Decoded:
+    """The text of `data`. `declared` is the label the file itself carries (an HTML meta tag), obeyed where the bytes allow it."""
+    text, encoding, lost = _decode(data, declared)
+    notes = []
+    if encoding != "utf-8":
+        notes.append(f"read as {encoding}, not UTF-8")
+    if lost:
+        notes.append(f"{lost:,} characters could not be decoded and show as \ufffd")
+    nuls = text.count("\0")
+    if nuls:
+        notes.append(f"{nuls:,} NUL characters removed")
+    return Decoded(clean(text), encoding, tuple(notes))
+
+
+def clean(text: str) -> str:
+    """One kind of line end, no NULs, no control characters, no lone surrogates: what every parser's text must be."""
+    text = _BREAKS.sub("\n", text.replace("\0", ""))
+    return _SURROGATES.sub("\ufffd", _CONTROLS.sub("", text))
+
+
+def _decode(data: bytes, declared: str) -> tuple[str, str, int]:
+    """(text, encoding, how many characters were lost)."""
+    for mark, encoding in _MARKS:
+        if data.startswith(mark):
+            return _replacing(data[len(mark) :], encoding)
+    wide = _unmarked_utf16(data)
+    if wide:
+        return _replacing(data, wide)
+    ascii_only = data.isascii()
+    label = _codec(declared)
+    # Bytes that are valid UTF-8 beyond ASCII are UTF-8, whatever the label says: no other encoding falls into that pattern by chance.
+    if not (ascii_only and label):
+        try:
+            return data.decode("utf-8"), "utf-8", 0
+        except UnicodeDecodeError:
+            pass
+    if label:
+        try:
+            return data.decode(label), "utf-8" if ascii_only and data.decode(label) == data.decode("ascii") else label, 0
+        except UnicodeDecodeError:
+            pass
+    return _replacing(data, _guess(data))
+
+
+def _replacing(data: bytes, encoding: str) -> tuple[str, str, int]:
+    try:
+        return data.decode(encoding), encoding, 0
+    except UnicodeDecodeError:
+        text = data.decode(encoding, errors="replace")
+        return text, encoding, text.count("\ufffd")
+
+
+def _codec(label: str) -> str:
+    """Python's codec for a label, or "" where there is none that may be used."""
+    label = label.strip().strip("\"'").lower()
+    label = _LABELS.get(label, label)
+    if not label or _REFUSED.search(label):
+        return ""
+    try:
+        found = codecs.lookup(label)
+        b"".decode(found.name)
+    except LookupError:
+        return ""
+    return found.name
+
+
+def _unmarked_utf16(data: bytes) -> str:
+    """UTF-16 without its mark: in Latin text every second byte is a NUL."""
+    head = data[: 4096 & ~1]
+    half = len(head) // 2
+    if half < 4:
+        return ""
+    even, odd = head[0::2].count(0) / half, head[1::2].count(0) / half
+    if odd > 0.6 and even < 0.05:
+        return "utf-16-le"
+    if even > 0.6 and odd < 0.05:
+        return "utf-16-be"
+    return ""
+
+
+def _guess(data: bytes) -> str:
+    """The likeliest encoding of bytes that are not UTF-8, from all of them: a head alone may be pure ASCII."""
+    high = sum(byte >= 0x80 for byte in data[:100_000])
+    # A few lone accents in English-looking text: too little for statistics, which then answer with rare code pages.
+    if high < 32 and high < 0.1 * len(data) and not re.search(rb"[\x80-\xff]{2}", data) and _fits(data, "cp1252"):
+        return "cp1252"
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(data)
+    best = matches.best()
+    if best is None:
+        return "cp1252"
+    # The same text under several names: take the one people know.
+    return "cp1252" if "cp1252" in best.could_be_from_charset else best.encoding
+
+
+def _fits(data: bytes, encoding: str) -> bool:
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,231 @@
+"""A Word document (.docx) goes in; its body in order comes out: headings, paragraphs, list items, table rows as "a | b"."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import Any
+
+from ingest.encoding import clean
+from ingest.errors import DamagedFile, PasswordNeeded, TooLarge, UnsupportedType
+from ingest.parsers.parsed import Draft, Parsed
+from ingest.types import Limits
+
+_W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
+_FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
+_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+
+# How many bytes of memory a byte of XML may take as a tree; an empty paragraph of six bytes is a node of over a hundred.
+_TREE = 20
+
+_DAMAGED = "it is damaged or cut short ({}): open it in Word and save it again"
+
+
+def parse(data: bytes, limits: Limits) -> Parsed:
+    """Deleted text is left out, and so are headers, footers and footnotes, with a note. No picture is decoded."""
+    if data.startswith(_OLE):
+        if "EncryptedPackage".encode("utf-16-le") in data:
+            raise PasswordNeeded("it is encrypted and needs a password: save a copy without one")
+        raise UnsupportedType("it is a Word file of the old kind (.doc): save it as .docx")
+    check_container(data, limits)
+
+    import docx
+    from lxml import etree
+
+    try:
+        document = docx.Document(io.BytesIO(data))
+        body = document.element.body
+    except (KeyError, ValueError, AttributeError, zipfile.BadZipFile, etree.LxmlError, docx.opc.exceptions.PackageNotFoundError) as error:
+        raise DamagedFile(_DAMAGED.format(f"{type(error).__name__}: {error}")) from error
+    if body is None:
+        raise DamagedFile(_DAMAGED.format("no body that python-docx can read; strict Open XML is not supported"))
+    draft = Draft(limits)
+    _Reader(draft, _styles(document)).read(body)
+    _note_what_is_left_out(document, draft)
+    return draft.finish()
+
+
+def check_container(data: bytes, limits: Limits) -> None:
+    """Refuse a ZIP that unpacks to too much, by its directory and then by its bytes. Raises TooLarge, DamagedFile, UnsupportedType."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as container:
+            entries = container.infolist()
+            if "word/document.xml" not in {entry.filename for entry in entries}:
+                raise UnsupportedType("it is a ZIP container without a Word document inside: save it as .docx")
+            _refuse_beyond(limits, sum(entry.file_size for entry in entries), "says it unpacks")
+            for entry in entries:
+                if entry.flag_bits & 1:
+                    raise PasswordNeeded("it is encrypted and needs a password: save a copy without one")
+                if entry.filename.endswith((".xml", ".rels")) and entry.file_size * _TREE > limits.parse_memory:
+                    raise TooLarge(
+                        f"{entry.filename} unpacks to {entry.file_size:,} bytes of XML, whose tree may take {_TREE} times that, "
+                        f"over {limits.parse_memory:,} bytes of memory (parse_memory): raise that limit or split the file"
+                    )
+            unpacked = 0
+            for entry in entries:
+                # zipfile stops at the size the directory names, so a directory that lies ends here as a wrong checksum.
+                with container.open(entry) as part:
+                    while piece := part.read(1 << 20):
+                        unpacked += len(piece)
+                        _refuse_beyond(limits, unpacked, "unpacks")
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, ValueError, OSError, zlib.error) as error:
+        raise DamagedFile(_DAMAGED.format(error)) from error
+
+
+def _refuse_beyond(limits: Limits, size: int, verb: str) -> None:
+    if size > limits.unpacked_bytes:
+        raise TooLarge(
+            f"it {verb} to {size:,} bytes, over {limits.unpacked_bytes:,} (unpacked_bytes): raise that limit, or remove pictures from the file"
+        )
+
+
+def _styles(document: Any) -> dict[str, tuple[int, bool]]:
+    """Style id -> (heading level, 0 for none; whether it is a list style). A style has what the style it is based on has."""
+    styles = {}
+    for style in document.styles.element.iter(_W + "style"):
+        styles[style.get(_W + "styleId")] = style
+    found: dict[str, tuple[int, bool]] = {}
+    for name in styles:
+        level, listed, seen = 0, False, set()
+        at: str | None = name
+        while at in styles and at not in seen and not level:
+            seen.add(at)
+            style = styles[at]
+            title = _value(style.find(_W + "name")).lower()
+            outline = _value(style.find(f"{_W}pPr/{_W}outlineLvl"))
+            if title == "title":
+                level = 1
+            elif title.startswith("heading ") and title[8:].isdigit():
+                level = int(title[8:])
+            elif outline.isdigit() and int(outline) < 9:
+                level = int(outline) + 1
+            listed = listed or style.find(f"{_W}pPr/{_W}numPr") is not None
+            at = _value(style.find(_W + "basedOn")) or None
+        found[name] = (level, listed)
+    return found
+
+
+def _value(element: Any) -> str:
+    return "" if element is None else element.get(_W + "val") or ""
+
+
+class _Reader:
+    """Walks the body's XML. The tree is walked itself, for python-docx repeats merged cells and takes quadratic time over long tables."""
+
+    def __init__(self, draft: Draft, styles: dict[str, tuple[int, bool]]) -> None:
+        self.draft = draft
+        self.styles = styles
+
+    def read(self, body: Any) -> None:
+        for element in _content(body):
+            if element.tag == _W + "tbl":
+                for index, row in enumerate(_rows(element)):
+                    self.draft.add(" | ".join(row), "table", joined=index > 0)
+            else:
+                self.paragraph(element)
+
+    def paragraph(self, element: Any) -> None:
+        text = clean(_words(element)).replace("\f", "\n")
+        style = element.find(f"{_W}pPr/{_W}pStyle")
+        level, listed = self.styles.get(_value(style), (0, False))
+        numbering = element.find(f"{_W}pPr/{_W}numPr")
+        if level:
+            self.draft.heading(text, level)
+        elif text.strip() and (listed or numbering is not None):
+            depth = _value(numbering.find(_W + "ilvl")) if numbering is not None else ""
+            indent = "  " * min(int(depth), 8) if depth.isdigit() else ""
+            self.draft.add(f"{indent}- {text.strip()}", "list", joined=self.draft.kind == "list")
+        else:
+            self.draft.add(text)
+
+
+def _content(parent: Any) -> Iterator[Any]:
+    """The paragraphs and tables of a body or cell in order, those inside content controls and tracked insertions too."""
+    waiting = [iter(parent)]
+    while waiting:
+        for element in waiting[-1]:
+            if element.tag in (_W + "p", _W + "tbl"):
+                yield element
+            elif element.tag in (_W + "sdt", _W + "sdtContent", _W + "ins", _W + "customXml", _W + "smartTag"):
+                waiting.append(iter(element))
+                break
+        else:
+            waiting.pop()
+
+
+def _rows(table: Any) -> Iterator[list[str]]:
+    """A table's rows. A merged cell stands once: where it goes on downwards, its place is empty."""
+    for row in table.iter(_W + "tr"):
+        if next(row.iterancestors(_W + "tbl")) is not table:
+            continue
+        cells = []
+        for cell in row.iter(_W + "tc"):
+            if next(cell.iterancestors(_W + "tr")) is not row:
+                continue
+            merge = cell.find(f"{_W}tcPr/{_W}vMerge")
+            goes_on = merge is not None and _value(merge) != "restart"
+            cells.append("" if goes_on else _cell(cell))
+        if any(cells):
+            yield cells
+
+
+def _cell(cell: Any) -> str:
+    """A cell on one line; a table inside it as its rows, cells parted by commas and rows by semicolons."""
+    parts = []
+    for element in _content(cell):
+        if element.tag == _W + "tbl":
+            parts.append("; ".join(", ".join(text for text in row if text) for row in _rows(element)))
+        else:
+            parts.append(" ".join(clean(_words(element)).split()))
+    return " ".join(part for part in parts if part)
+
+
+def _words(paragraph: Any) -> str:
+    """A paragraph's text, text boxes included once, deleted text left out."""
+    parts = []
+    walk = _walk(paragraph)
+    for element in walk:
+        match element.tag.removeprefix(_W):
+            case "t":
+                parts.append(element.text or "")
+            case "tab" | "ptab":
+                # A tab stop in the paragraph's properties is no tab.
+                if element.getparent().tag == _W + "r":
+                    parts.append(" ")
+            case "br" | "cr":
+                parts.append("\n")
+            case "noBreakHyphen":
+                parts.append("-")
+            case "p":
+                parts.append("\n")
+    return "".join(parts)
+
+
+def _walk(paragraph: Any) -> Iterator[Any]:
+    """Every element of a paragraph but deletions and the old drawing that stands beside each new one, saying the same again."""
+    waiting = [iter(paragraph)]
+    while waiting:
+        for element in waiting[-1]:
+            if not isinstance(element.tag, str) or element.tag in (_W + "del", _W + "moveFrom", _FALLBACK):
+                continue
+            yield element
+            waiting.append(iter(element))
+            break
+        else:
+            waiting.pop()
+
+
+def _note_what_is_left_out(document: Any, draft: Draft) -> None:
+    kinds = [part.partname.split("/")[-1].rstrip("0123456789.xml") for part in document.part.package.iter_parts()]
+    for kind, name in (
+        ("header", "headers"),
+        ("footer", "footers"),
+        ("footnotes", "footnotes"),
+        ("endnotes", "endnotes"),
+        ("comments", "comments"),
+    ):
+        count = sum(found == kind for found in kinds)
+        if count:
+            draft.note(f"{count} {name} left out" if kind in ("header", "footer") else f"{name} left out")
