@@ -35,7 +35,8 @@ def assemble(backbone: Backbone, prefix: Prefix, pages: Sequence[Canonical], roo
         row, position = row + anchor.length, anchor.end
     if position >= backbone.max_positions:
         raise ContextTooLong(
-            f"{len(pages)} pages end at position {position}, the model has {backbone.max_positions}: take fewer pages (top_k) or a lower DPI"
+            f"{len(pages)} pages end at position {position}, the model has {backbone.max_positions}: "
+            "take fewer pages (top_k) or a lower DPI"
         )
     cache = backbone.empty_cache(row + room)
     keys, values = cache.reserve(row)

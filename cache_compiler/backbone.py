@@ -7,6 +7,7 @@ whose self-check fails, is refused, never used quietly.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 
 import torch
 from PIL import Image
+from safetensors import SafetensorError
 from torch import Tensor, nn
 
 from .card import Card, read_card
@@ -29,7 +31,10 @@ READER = Path(__file__).resolve().parent / "reader"
 
 @dataclass(frozen=True)
 class Family:
-    """How one architecture is loaded and tapped: its class, its image processor (the PIL one: torchvision is not needed), the key's module."""
+    """How one architecture is loaded and tapped: its class, its image processor, the module whose output is the key.
+
+    The image processor is the one for PIL: torchvision is not needed.
+    """
 
     model: str
     image_processor: str
@@ -47,7 +52,7 @@ class Backbone:
     axes = 3  # M-RoPE: time, height, width
 
     def __init__(
-        self, model: nn.Module, tokenizer: Any, image_processor: Any, family: Family, name: str, card: Card, directory: Path | None
+        self, model: Any, tokenizer: Any, image_processor: Any, family: Family, name: str, card: Card, directory: Path | None
     ) -> None:
         self.model: Any = model.eval()
         self.tokenizer, self.image_processor = tokenizer, image_processor
@@ -161,20 +166,16 @@ class Backbone:
         """
         owner = threading.get_ident()
         taken: list[Tensor] = [torch.empty(0)] * self.layers
-        handles = []
-        for index, layer in enumerate(self.text.layers):
+        with contextlib.ExitStack() as hooks:
+            for index, layer in enumerate(self.text.layers):
 
-            def read(module: nn.Module, args: Any, out: Tensor, index: int = index) -> None:
-                if threading.get_ident() == owner:
-                    # [b, n, heads * d] -> [b, heads, n, d]
-                    taken[index] = out.detach().view(*out.shape[:2], -1, self.head_dim).transpose(1, 2)
+                def read(module: nn.Module, args: Any, out: Tensor, index: int = index) -> None:
+                    if threading.get_ident() == owner:
+                        # [b, n, heads * d] -> [b, heads, n, d]
+                        taken[index] = out.detach().view(*out.shape[:2], -1, self.head_dim).transpose(1, 2)
 
-            handles.append(getattr(layer.self_attn, self.family.tap).register_forward_hook(read))
-        try:
+                hooks.callback(getattr(layer.self_attn, self.family.tap).register_forward_hook(read).remove)
             yield taken
-        finally:
-            for handle in handles:
-                handle.remove()
 
     # -- rotation: always the model's own table and its own function --------------------------------------------------
 
@@ -193,13 +194,13 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
     """Load a model from a local directory ("reader": the embedded one) and check its tap.
 
     Raises:
-        ModelNotFound: no such directory, or a file of it is missing.
+        ModelNotFound: no such directory, or a file or a weight of it is missing or cannot be read.
         UnsupportedFamily: the architecture has no row in `FAMILIES`.
         TapMismatch: the self-check failed.
         TemplateError: the chat template cannot be taken apart.
     """
     import transformers
-    from transformers import AutoConfig, AutoTokenizer
+    from transformers import AutoTokenizer
 
     from .selfcheck import verify
 
@@ -207,24 +208,38 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
     for needed in ("config.json", "preprocessor_config.json", "tokenizer_config.json"):
         if not (directory / needed).is_file():
             raise ModelNotFound(f"{directory}: no {needed}; give a local directory in the Hugging Face layout, or 'reader'")
-    config = AutoConfig.from_pretrained(directory, local_files_only=True)
-    family = FAMILIES.get(config.model_type)
-    if family is None:
-        raise UnsupportedFamily(f"{directory}: model type {config.model_type!r} has no adapter; there are: {', '.join(sorted(FAMILIES))}")
+    family = _family(directory)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     if device == "cpu":
         # A masked grouped-query attention copies K and V once a query head otherwise: 4 times slower over a past of 4,096 rows.
         os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")
-    with _quiet(transformers):
-        network = getattr(transformers, family.model).from_pretrained(
-            directory, local_files_only=True, dtype=dtype, attn_implementation=attention, use_safetensors=True
-        )
-        processor = getattr(transformers, family.image_processor).from_pretrained(directory, local_files_only=True)
-        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    try:
+        with _quiet(transformers):
+            network, report = getattr(transformers, family.model).from_pretrained(
+                directory, local_files_only=True, dtype=dtype, attn_implementation=attention, use_safetensors=True, output_loading_info=True
+            )
+            processor = getattr(transformers, family.image_processor).from_pretrained(directory, local_files_only=True)
+            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ModelNotFound(f"{directory}: cannot be loaded ({error}); download it again") from error
+    if report["missing_keys"]:
+        # The library would go on with random numbers in their place.
+        raise ModelNotFound(f"{directory}: no weights for {', '.join(sorted(report['missing_keys'])[:3])}, ...; download it again")
     name = "reader" if directory == READER else directory.name
     backbone = Backbone(network.to(device), tokenizer, processor, family, name, read_card(directory), directory)
     verify(backbone)
     return backbone
+
+
+def _family(directory: Path) -> Family:
+    path = directory / "config.json"
+    try:
+        kind = str(json.loads(path.read_text(encoding="utf-8"))["model_type"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ModelNotFound(f"{path}: no model type to be read ({error!r}); download it again") from error
+    if kind not in FAMILIES:
+        raise UnsupportedFamily(f"{directory}: model type {kind!r} has no adapter; there are: {', '.join(sorted(FAMILIES))}")
+    return FAMILIES[kind]
 
 
 @contextlib.contextmanager

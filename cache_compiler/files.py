@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import threading
 from pathlib import Path
 
 from .errors import StoreUnwritable
@@ -12,8 +14,8 @@ UNFINISHED = ".unfinished"
 
 
 def write_atomic(path: Path, data: bytes) -> None:
-    """Write to a name of this process's own beside `path`, flush to the disk, rename. Raises StoreUnwritable naming the folder."""
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{UNFINISHED}")
+    """Write to a name of this thread's own beside `path`, flush to the disk, rename. Raises StoreUnwritable naming the folder."""
+    temporary = path.with_name(f"{path.name}.{threading.get_ident()}.{os.getpid()}{UNFINISHED}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
@@ -23,7 +25,9 @@ def write_atomic(path: Path, data: bytes) -> None:
         temporary.replace(path)
         _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        # Where nothing can be written, nothing can be removed either: the first error is the one to tell.
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise StoreUnwritable(f"{path.parent}: {error.strerror or error}; free some space or give another home") from error
 
 

@@ -19,7 +19,10 @@ STORE_FORMAT = "1"
 
 @dataclass(frozen=True)
 class Identity:
-    """What made a cache. Two caches are the same thing only if every field agrees; all fields are strings, so they can be stored anywhere."""
+    """What made a cache. Two caches are the same thing only if every field agrees.
+
+    All fields are strings, so that they can be stored anywhere.
+    """
 
     model: str  # architecture, not a path: the same weights in another folder are the same model
     weights: str  # SHA-256 over the weight files

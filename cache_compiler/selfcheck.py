@@ -28,9 +28,13 @@ def verify(backbone: Backbone) -> None:
             rotated = backbone.rotate(keys, table)
             native = cache.layers[index].keys
             if not torch.equal(rotated, native):
+                alike = rotated.shape == native.shape
+                off = f"largest difference {float((rotated - native).abs().max()):.2e}" if alike else f"{rotated.shape}, not {native.shape}"
                 raise TapMismatch(
                     f"{backbone.name}: layer {index}: the hook on {backbone.family.tap!r} does not read the key before rotation "
-                    f"(largest difference {float((rotated - native).abs().max()):.2e}); this model is refused"
+                    f"({off}); this model is refused"
                 )
-    except (RuntimeError, AttributeError) as error:
-        raise TapMismatch(f"{backbone.name}: the self-check could not run ({error}); this model is refused") from error
+    except (RuntimeError, AttributeError, TypeError) as error:
+        raise TapMismatch(
+            f"{backbone.name}: the self-check of the hook on {backbone.family.tap!r} could not run ({error}); this model is refused"
+        ) from error

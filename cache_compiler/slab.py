@@ -12,8 +12,10 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer
 
+from .errors import CacheError
 
-class SlabLayer(DynamicLayer):
+
+class SlabLayer(DynamicLayer):  # type: ignore[misc]
     """One layer's view of the slab. `keys` and `values` are the first `rows` rows of the buffers [batch, heads, capacity, dim]."""
 
     def __init__(self, key_buffer: Tensor, value_buffer: Tensor) -> None:
@@ -52,15 +54,29 @@ class SlabLayer(DynamicLayer):
     def get_seq_length(self) -> int:
         return self.rows
 
-    def crop(self, max_length: int) -> None:
-        """Keep the first `max_length` rows, or drop -max_length of the last ones, as `DynamicLayer.crop` does."""
-        self.resize(max(0, self.rows + max_length) if max_length < 0 else min(self.rows, max_length))
+    def crop(self, tokens_to_remove: int) -> None:
+        """Drop the last -tokens_to_remove rows. A positive number is refused, as `DynamicLayer.crop` refuses it."""
+        if tokens_to_remove > 0:
+            raise ValueError(f"crop({tokens_to_remove}): give the rows to drop as a negative number")
+        self.resize(max(0, self.rows + tokens_to_remove))
 
     def reset(self) -> None:
         self.resize(0)
 
+    # Beam search moves rows between batch entries. The inherited methods would move the views and leave the buffers behind.
 
-class SlabCache(Cache):
+    def batch_select_indices(self, indices: Tensor) -> None:
+        self.key_buffer, self.value_buffer = self.key_buffer[indices], self.value_buffer[indices]
+        self._view()
+
+    def batch_repeat_interleave(self, repeats: int) -> None:
+        self.batch_select_indices(torch.arange(self.key_buffer.shape[0], device=self.device).repeat_interleave(repeats))
+
+    def reorder_cache(self, beam_idx: Tensor) -> None:
+        self.batch_select_indices(beam_idx.to(self.device))
+
+
+class SlabCache(Cache):  # type: ignore[misc]
     """A `Cache` of `SlabLayer`s over two tensors [layers, batch, heads, capacity, dim]."""
 
     def __init__(self, layers: int, batch: int, heads: int, dim: int, capacity: int, dtype: torch.dtype, device: torch.device) -> None:
@@ -74,8 +90,13 @@ class SlabCache(Cache):
         return int(self.layers[0].get_seq_length())
 
     def reserve(self, rows: int) -> tuple[Tensor, Tensor]:
-        """Append `rows` rows to every layer and return where to write them: (keys, values), each [layers, batch, heads, rows, dim]."""
-        first, last = self.rows, self.rows + rows
+        """Append `rows` rows to every layer and return where to write them: (keys, values), each [layers, batch, heads, rows, dim].
+
+        Raises CacheError when the slab has no room, or has been outgrown by a layer: what is written would be seen by no one.
+        """
+        first, last, capacity = self.rows, self.rows + rows, self.key_slab.shape[3]
+        if last > capacity or self.layers[0].key_buffer.data_ptr() != self.key_slab.data_ptr():
+            raise CacheError(f"no room for rows {first} to {last} in a slab of {capacity}: ask for a larger one at the start")
         for layer in self.layers:
             layer.resize(last)
         return self.key_slab[:, :, :, first:last], self.value_slab[:, :, :, first:last]

@@ -22,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from .errors import CacheMiss, CorruptCache
+from .errors import CacheMiss, CorruptCache, IdentityMismatch
 from .files import sweep, write_atomic
 from .identity import Identity
 from .ram import RamLayer
@@ -46,10 +46,12 @@ class CacheStore:
         self.folder = root / identity.fingerprint[:16]
         self.ram = RamLayer(ram_bytes)
         path = self.folder / "identity.json"
-        if path.exists():
-            identity.require_match(Identity.from_mapping(json.loads(path.read_text(encoding="utf-8"))), str(self.folder))
-        else:
+        if not path.exists():
             write_atomic(path, _json(identity.as_mapping()))
+        try:
+            identity.require_match(Identity.from_mapping(json.loads(path.read_text(encoding="utf-8"))), str(self.folder))
+        except (ValueError, TypeError) as error:
+            raise IdentityMismatch(f"{path}: cannot be read ({error}); ingest into a new collection", field="store") from error
 
     def path(self, key: str) -> Path:
         """Where the cache of `<page key>@<dpi>` is kept. A key that is not of that form never becomes a path."""
@@ -77,10 +79,11 @@ class CacheStore:
         if kept is not None:
             return Fetched(kept, "ram", 0)
         path = self.path(key)
-        if not path.exists():
-            raise CacheMiss(f"{key}: no cache in the store; ingest its document again", key=key)
-        canonical = _decode(path, key)
-        return Fetched(self.ram.keep(canonical), "disk", path.stat().st_size)
+        try:
+            size = path.stat().st_size
+        except FileNotFoundError as error:
+            raise CacheMiss(f"{key}: no cache in the store; ingest its document again", key=key) from error
+        return Fetched(self.ram.keep(_decode(path, key)), "disk", size)
 
     def remove(self, key: str) -> int:
         """Delete a cache from disk and memory; returns the bytes that were freed (0: it was not there)."""
@@ -94,9 +97,11 @@ class CacheStore:
         return size
 
     def keys(self) -> Iterator[str]:
-        """All keys on disk, sorted."""
+        """All keys on disk, sorted. A file that the store did not write is not a key."""
         for path in sorted((self.folder / "caches").glob("??/*.safetensors")):
-            yield path.name.removesuffix(".safetensors")
+            key = path.name.removesuffix(".safetensors")
+            if _KEY.fullmatch(key) and path == self.path(key):
+                yield key
 
     def sweep(self) -> int:
         """Remove what writers that died have left behind. Call it only while holding the writer's lock."""
@@ -142,7 +147,7 @@ def _checksum(facts: dict[str, object], tensors: dict[str, Tensor]) -> str:
     for name in _TENSORS:
         tensor = tensors[name]
         digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy())
+        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
     return digest.hexdigest()
 
 

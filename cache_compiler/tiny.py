@@ -1,4 +1,7 @@
-"""A size and a seed go in; a random model of the real class comes out, for tests of exactness and for measuring time at a real model's size."""
+"""A size and a seed go in; a random model of the real class comes out.
+
+It serves tests of exactness, and measurements of time at a real model's size.
+"""
 
 from __future__ import annotations
 
