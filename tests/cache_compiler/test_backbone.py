@@ -1,0 +1,250 @@
+"""The one place that calls a model: positions are explicit, captures keep to their thread, and half a model is no model."""
+
+import json
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+from transformers import GenerationConfig
+
+from cache_compiler.backbone import READER, Backbone, load_backbone
+from cache_compiler.card import Card
+from cache_compiler.errors import ContextTooLong, ModelNotFound, TemplateError, UnsupportedFamily
+from cache_compiler.tiny import random_backbone
+from renderer.types import PageImage
+
+Change = Callable[[Path], object]
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Callable[[Change], Path]:
+    """The reader's directory, copied and changed."""
+
+    def copy(change: Change) -> Path:
+        directory = tmp_path / "model"
+        directory.mkdir()
+        for path in READER.iterdir():
+            if path.suffix == ".safetensors":
+                (directory / path.name).symlink_to(path)  # large, and replaced as a whole or not at all
+            else:
+                shutil.copy(path, directory)
+        change(directory)
+        return directory
+
+    return copy
+
+
+def edit(name: str, part: str | None = None, **facts: object) -> Change:
+    def change(directory: Path) -> None:
+        path = directory / name
+        config = json.loads(path.read_text(encoding="utf-8"))
+        (config[part] if part else config).update(facts)
+        path.write_text(json.dumps(config), encoding="utf-8")
+
+    return change
+
+
+def replace(name: str, data: bytes) -> Change:
+    def change(directory: Path) -> None:
+        (directory / name).unlink()
+        (directory / name).write_bytes(data)
+
+    return change
+
+
+# -- loading --------------------------------------------------------------------------------------------------------
+
+
+def test_the_embedded_reader_loads_by_its_name_and_knows_itself() -> None:
+    reader = load_backbone("reader", device="cpu")
+    assert (reader.name, reader.directory, reader.card.style) == ("reader", READER, "reader")
+    assert (reader.layers, reader.kv_heads, reader.head_dim, reader.cell) == (4, 4, 32, 16)
+    assert (reader.dtype, reader.device.type, reader.max_positions) == (torch.float32, "cpu", 8192)
+    assert reader.stop_ids == {reader.tokenizer.eos_token_id}
+    assert not reader.model.training
+
+
+def test_a_directory_without_a_card_is_taken_with_the_defaults_and_its_own_name(copied: Callable[[Change], Path]) -> None:
+    backbone = load_backbone(copied(lambda directory: (directory / "quire.json").unlink()), device="cpu")
+    assert (backbone.name, backbone.card) == ("model", Card())
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "preprocessor_config.json", "tokenizer_config.json", "tokenizer.json", "model.safetensors"]
+)
+def test_a_directory_that_lacks_a_file_is_refused(name: str, copied: Callable[[Change], Path]) -> None:
+    with pytest.raises(ModelNotFound, match="model"):
+        load_backbone(copied(lambda directory: (directory / name).unlink()), device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (replace("model.safetensors", b"no weights"), "cannot be loaded"),
+        (replace("config.json", b"{"), "no model type"),
+        (replace("config.json", b"[]"), "no model type"),
+        (replace("preprocessor_config.json", b"{"), "cannot be loaded"),
+        (edit("config.json", "text_config", num_hidden_layers=5), "no weights for .*layers.4"),
+        (edit("config.json", "text_config", intermediate_size=256), "cannot be loaded"),
+    ],
+)
+def test_a_model_that_is_broken_or_half_there_is_refused_not_completed_with_random_numbers(
+    change: Change, reason: str, copied: Callable[[Change], Path]
+) -> None:
+    with pytest.raises(ModelNotFound, match=reason):
+        load_backbone(copied(change), device="cpu")
+
+
+@pytest.mark.parametrize("where", ["no/such/directory", "some-organisation/some-model"])
+def test_a_name_that_is_no_directory_is_never_looked_up_elsewhere(where: str) -> None:
+    with pytest.raises(ModelNotFound, match="local directory"):
+        load_backbone(where)
+
+
+@pytest.mark.parametrize("kind", ["bert", "qwen2_vl", "nobody-knows-this"])
+def test_an_architecture_without_an_adapter_is_refused_by_name(kind: str, copied: Callable[[Change], Path]) -> None:
+    with pytest.raises(UnsupportedFamily, match=f"'{kind}'.*glm4v"):
+        load_backbone(copied(edit("config.json", model_type=kind)))
+
+
+def test_a_model_without_a_chat_template_is_refused(copied: Callable[[Change], Path]) -> None:
+    with pytest.raises(TemplateError):
+        load_backbone(copied(lambda directory: (directory / "chat_template.jinja").unlink()), device="cpu")
+
+
+@pytest.mark.parametrize("kind", ["dynamic", "longrope"])
+def test_a_rotation_that_depends_on_the_requests_length_is_refused(kind: str) -> None:
+    made = random_backbone("tiny")
+    made.config.rope_parameters["rope_type"] = kind
+    with pytest.raises(UnsupportedFamily, match=kind):
+        Backbone(made.model, made.tokenizer, made.image_processor, made.family, "changed", Card(), None)
+
+
+# -- facts and inputs -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("ends", "expected"), [(5, {5}), ([1, 4], {1, 4}), (None, {1})])
+def test_stop_ids_are_the_models_own_and_else_the_tokenizers(
+    ends: int | list[int] | None, expected: set[int], backbone: Backbone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backbone.model, "generation_config", GenerationConfig(eos_token_id=ends))
+    assert backbone.stop_ids == expected
+
+
+def test_pages_become_four_patches_a_cell_and_are_never_resampled(backbone: Backbone, images: list[PageImage]) -> None:
+    values, grid = backbone.pixels([image.image for image in images])
+    assert values.shape == (4 * sum(image.tokens for image in images), 3 * 2 * 8 * 8)
+    assert grid.tolist() == [[1, 2 * rows, 2 * columns] for rows, columns in (image.cells for image in images)]
+    with pytest.raises(ValueError, match="reshape"):
+        backbone.pixels([Image.new("RGB", (17, 32))])
+
+
+def test_a_position_the_model_does_not_have_is_refused_before_the_forward() -> None:
+    short = random_backbone("tiny", positions=16)
+    cache = short.empty_cache(8)
+    short.forward(torch.tensor([[20, 21]]), torch.tensor([14, 15]).expand(3, 1, -1), cache)
+    with pytest.raises(ContextTooLong, match="position 16 of 16"):
+        short.forward(torch.tensor([[20]]), torch.full((3, 1, 1), 16), cache)
+    assert cache.rows == 2
+
+
+def test_forward_gives_as_many_logits_as_are_kept_and_leaves_no_state_behind(backbone: Backbone) -> None:
+    ids, positions = torch.tensor([[20, 21, 22, 23]]), torch.arange(4).expand(3, 1, -1)
+    all_of_them = backbone.forward(ids, positions, backbone.empty_cache(4), keep=4)
+    backbone.forward(ids, positions + 100, backbone.empty_cache(4))
+    last = backbone.forward(ids, positions, backbone.empty_cache(4))
+    assert all_of_them.shape == (1, 4, len(backbone.tokenizer))
+    assert last.shape == (1, 1, len(backbone.tokenizer))
+    assert torch.allclose(last, all_of_them[:, -1:], atol=1e-5)
+    assert not last.requires_grad
+
+
+# -- capture and rotation -------------------------------------------------------------------------------------------
+
+
+def forward(backbone: Backbone, first: int, tokens: int = 4) -> None:
+    ids = torch.arange(first, first + tokens)[None]
+    backbone.forward(ids, torch.arange(tokens).expand(3, 1, -1), backbone.empty_cache(tokens))
+
+
+def test_captured_keys_rotated_are_the_keys_in_the_models_cache(either: Backbone) -> None:
+    positions = torch.tensor([[5, 6, 9], [5, 8, 9], [5, 7, 9]])[:, None]
+    cache = either.empty_cache(3)
+    with either.capture() as taken:
+        either.forward(torch.tensor([[20, 21, 22]]), positions, cache)
+    table = either.table(positions)
+    assert len(taken) == either.layers
+    for keys, layer in zip(taken, cache.layers, strict=True):
+        assert keys.shape == (1, either.kv_heads, 3, either.head_dim)
+        assert torch.equal(either.rotate(keys, table), layer.keys)
+        assert not torch.equal(keys, layer.keys)
+
+
+def test_a_capture_does_not_see_another_threads_forward(backbone: Backbone) -> None:
+    with backbone.capture() as alone:
+        forward(backbone, 20)
+    with backbone.capture() as taken:
+        forward(backbone, 20)
+        other = threading.Thread(target=forward, args=(backbone, 300, 6))
+        other.start()
+        other.join()
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(taken, alone, strict=True))
+
+
+def test_two_threads_that_capture_at_once_each_get_their_own_keys(backbone: Backbone) -> None:
+    barrier = threading.Barrier(2)
+    seen: dict[int, list[torch.Tensor]] = {}
+
+    def work(first: int) -> None:
+        with backbone.capture() as taken:
+            barrier.wait(timeout=30)
+            for _ in range(5):
+                forward(backbone, first)
+            barrier.wait(timeout=30)
+        seen[first] = taken
+
+    threads = [threading.Thread(target=work, args=(first,)) for first in (20, 300)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for first in (20, 300):
+        with backbone.capture() as alone:
+            forward(backbone, first)
+        assert all(torch.equal(ours, theirs) for ours, theirs in zip(seen[first], alone, strict=True))
+    assert not torch.equal(seen[20][0], seen[300][0])
+
+
+def test_a_capture_leaves_no_hook_behind_even_when_the_forward_fails(backbone: Backbone) -> None:
+    def hooks() -> int:
+        return sum(len(module._forward_hooks) for module in backbone.model.modules())
+
+    before = hooks()
+    with pytest.raises(ContextTooLong), backbone.capture():
+        backbone.forward(torch.tensor([[20]]), torch.full((3, 1, 1), backbone.max_positions), backbone.empty_cache(1))
+    assert hooks() == before
+
+
+def test_a_table_has_one_row_a_position_and_position_zero_rotates_nothing(backbone: Backbone) -> None:
+    cos, sin = backbone.table(torch.zeros(3, 1, 5, dtype=torch.long))
+    assert cos.shape == sin.shape == (1, 5, backbone.head_dim)
+    assert cos.dtype == torch.float32
+    keys = torch.randn(backbone.layers, backbone.kv_heads, 5, backbone.head_dim)
+    assert torch.equal(backbone.rotate(keys, (cos, sin)), keys)
+
+
+def test_rotation_depends_on_the_distance_alone() -> None:
+    """What equation 2 of QV-PIC rests on: a query and a key moved together give the same score."""
+    backbone = random_backbone("partial")
+    query, key = torch.randn(2, 1, 1, 1, backbone.head_dim, generator=torch.Generator().manual_seed(0)).unbind(0)
+
+    def score(where: int, distance: int) -> float:
+        at = torch.full((3, 1, 1), where)
+        return float((backbone.rotate(query, backbone.table(at + distance)) * backbone.rotate(key, backbone.table(at))).sum())
+
+    assert score(700, 9) == pytest.approx(score(3, 9), abs=1e-3)
+    assert score(3, 10) != pytest.approx(score(3, 9), abs=1e-2)

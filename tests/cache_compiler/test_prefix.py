@@ -1,0 +1,39 @@
+"""The three conditions of QV-PIC's Q1, and the prefix's own cache."""
+
+import pytest
+import torch
+
+from cache_compiler.backbone import Backbone
+from cache_compiler.errors import TemplateError
+from cache_compiler.prefix import compile_prefix, condition_ids
+
+
+def test_each_condition_has_its_own_ids(backbone: Backbone) -> None:
+    assert condition_ids(backbone, "template") == backbone.template.prefix
+    assert condition_ids(backbone, "free") == ()
+    dummy = condition_ids(backbone, "dummy-4")
+    assert len(dummy) == 4
+    assert backbone.tokenizer.decode(list(dummy)) == "xxxx"
+    assert len(condition_ids(backbone, "dummy-128")) == 128
+
+
+@pytest.mark.parametrize("word", ["", "Template", "dummy", "dummy-", "dummy-x", "dummy-1000", "dummy-4 ", "free\n"])
+def test_another_word_is_no_condition(backbone: Backbone, word: str) -> None:
+    with pytest.raises(TemplateError, match="condition"):
+        condition_ids(backbone, word)
+
+
+def test_a_prefixs_cache_is_that_of_the_model_itself(either: Backbone) -> None:
+    prefix = compile_prefix(either, either.template.prefix)
+    with torch.inference_mode():
+        stock = either.model(input_ids=torch.tensor([prefix.ids]), use_cache=True).cache
+    assert prefix.keys.shape == prefix.values.shape == (either.layers, either.kv_heads, prefix.length, either.head_dim)
+    for index, layer in enumerate(stock.layers):
+        assert torch.allclose(prefix.keys[index], layer.keys[0], atol=1e-5)
+        assert torch.allclose(prefix.values[index], layer.values[0], atol=1e-5)
+
+
+def test_no_prefix_is_a_cache_without_rows(backbone: Backbone) -> None:
+    prefix = compile_prefix(backbone, ())
+    assert prefix.length == 0
+    assert prefix.keys.shape == prefix.values.shape == (backbone.layers, backbone.kv_heads, 0, backbone.head_dim)
