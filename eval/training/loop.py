@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Protocol
@@ -64,13 +63,18 @@ def optimisers(net: nn.Module, trained: Sequence[nn.Parameter], rate: float, muo
     return [torch.optim.AdamW(rest, lr=rate, weight_decay=0.0, betas=(0.9, 0.95)), Muon(matrices, lr=muon_rate)]
 
 
+def say(line: str) -> None:
+    """Print at once: into a file or a pipe, too, a run of hours is watched while it runs."""
+    print(line, flush=True)
+
+
 def train(
     stage: Stage,
     path: Path,
     allowance: Allowance,
     seed: int,
     save_every: int = 250,
-    report: Callable[[str], None] = partial(print, flush=True),
+    report: Callable[[str], None] = say,
     report_every: int = 20,
 ) -> Header:
     """Train until the allowance is spent or somebody asks to stop (Ctrl-C, SIGTERM); either way the checkpoint at `path` is written.

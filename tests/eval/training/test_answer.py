@@ -1,15 +1,19 @@
 """The answer stage trains tower and merger over a frozen eye, from pages and texts alike."""
 
 import math
+from pathlib import Path
 from random import Random
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from eval.training.answer import Answer, AnswerOptions
 from eval.training.lessons import Course
 from eval.training.loop import Allowance, train
-from eval.training.model import network
+from eval.training.model import SIZES, network
+from eval.training.pages import Press
+from eval.training.tokenizer import Vocabulary
 
 SHORT = Course(text=0.0, pages=2, shortest=3, longest=4, questions=2, finds=1, gap=50)
 
@@ -59,3 +63,21 @@ def test_a_limit_of_rows_makes_the_batch_smaller(press, tiny):
     lessons = stage._choose(Random(0))
     assert len(lessons) < 6
     assert len(lessons) * lessons[-1].span(options.course) <= 700 or len(lessons) == 1
+
+
+def test_the_embedded_reader_knows_these_lessons_and_looks_where_they_point():
+    folder = Path(__file__).resolve().parents[3] / "cache_compiler" / "reader"
+    weights = load_file(folder / "model.safetensors")
+    kernel = "model.visual.patch_embed.proj.weight"
+    # Export's spread of the grey kernel, undone.
+    weights[kernel] = weights[kernel][:, :1, :1] * 6
+    net = network(SIZES["reader"], 0)
+    net.load_state_dict(weights)
+    press = Press(Vocabulary.load(folder / "tokenizer.json"))
+    stage = Answer(net, SIZES["reader"], press, AnswerOptions(batch=4, reuse=1, course=Course(text=0.5)))
+    with torch.no_grad():
+        _, figures = stage.step(Random(0))
+    # A row among hundreds would hold less than a hundredth of the mass by chance, and a piece among a thousand be right as seldom.
+    assert figures["text"] > 0.9
+    assert figures["image"] > 0.5
+    assert figures["mass"] > 0.5
