@@ -1,0 +1,52 @@
+"""Citations: every page that was read, and the lines that speak to the answer marked with their exact boxes."""
+
+from app.citations import cite, mark
+from retrieval.types import Chunk, DocumentRow, PageRef, PageRow, Pick, Plan
+
+
+def page(key: str, *lines: str) -> PageRow:
+    boxes = tuple((line, 4.0, 8.0 * n, 100.0, 8.0 * n + 8.0) for n, line in enumerate(lines))
+    return PageRow(key, 224.0, 112.0, boxes, {72: 100, 120: 290})
+
+
+PAGES = {
+    "p": page("p", "The owner of Brobo tower is Mapeas", "Daima.", "Brobo tower has gate 21127.", "Gray farm has gate 21127."),
+    "q": page("q", "Gray farm: fuel coal.", "Its price is $23,890."),
+}
+DOCUMENT = DocumentRow("d", "default", "a.txt", "", "", 0, "text/plain", 0)
+
+
+def marks(question: str, answer: str) -> list[tuple[str, int, str]]:
+    picks = tuple(Pick(Chunk(n, "d", n, "", 0, 0), PageRef(key, {72: 100}), 72, 0.5, "context") for n, key in enumerate("pq"))
+    citations = mark(cite(Plan(picks, (0, 1)), {"d": DOCUMENT}, PAGES), PAGES, question, answer)
+    assert [citation.page for citation in citations] == ["p", "q"]
+    return [(citation.page, line.index, line.why) for citation in citations for line in citation.lines]
+
+
+def test_the_line_that_holds_the_answer_is_marked() -> None:
+    assert marks("What is the price of Gray farm?", "$23,890") == [("q", 1, "holds the answer")]
+
+
+def test_an_answer_that_runs_over_the_end_of_a_line_marks_the_line_where_it_starts() -> None:
+    assert ("p", 0, "holds the answer") in marks("Who is the owner of Brobo tower?", "Mapeas Daima")
+
+
+def test_of_two_lines_with_the_answers_words_the_one_that_was_asked_about_is_marked() -> None:
+    assert marks("What is the gate of Brobo tower?", "21127") == [("p", 2, "holds the answer")]
+
+
+def test_an_answer_that_stands_nowhere_marks_the_line_closest_to_the_question_and_says_so() -> None:
+    assert marks("What is the fuel of Gray farm?", "hydrogen") == [("q", 0, "closest to the question")]
+
+
+def test_nothing_in_common_marks_nothing() -> None:
+    assert marks("Why?", "zebra") == []
+
+
+def test_a_word_is_not_found_inside_another_word() -> None:
+    assert ("q", 0, "holds the answer") not in marks("What is burnt?", "oal")
+
+
+def test_the_box_is_the_lines_own() -> None:
+    citations = mark(cite(Plan((Pick(Chunk(0, "d", 0, "", 0, 0), PageRef("q", {72: 100}), 72, 0.5, "context"),), (0,)), {"d": DOCUMENT}, PAGES), PAGES, "price?", "$23,890")
+    assert citations[0].lines[0].box == (4.0, 8.0, 100.0, 16.0)

@@ -1,0 +1,63 @@
+"""The lane: one turn at a time, in order of arrival, and a bounded line."""
+
+import threading
+import time
+
+import pytest
+
+from app.errors import Busy
+from app.lane import Lane
+
+
+def test_turns_come_one_at_a_time_in_order_of_arrival() -> None:
+    lane, order, inside = Lane(8), [], []
+
+    def ask(name: int) -> None:
+        with lane.turn():
+            inside.append(name)
+            assert len(inside) == 1
+            time.sleep(0.01)
+            inside.remove(name)
+            order.append(name)
+
+    with lane.turn():
+        threads = []
+        for name in range(4):
+            threads.append(threading.Thread(target=ask, args=(name,)))
+            threads[-1].start()
+            while lane.length < name + 2:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2, 3]
+    assert lane.length == 0
+
+
+def test_one_more_than_may_wait_is_turned_away_and_the_others_are_not_disturbed() -> None:
+    lane = Lane(1)
+    with lane.turn():
+        waiting = threading.Thread(target=lambda: lane.turn().__enter__())
+        waiting.daemon = True
+        waiting.start()
+        while lane.length < 2:
+            time.sleep(0.001)
+        with pytest.raises(Busy, match="queue"), lane.turn():
+            pass
+        assert lane.length == 2
+
+
+def test_who_cancels_while_waiting_gets_no_turn_and_leaves_the_line() -> None:
+    lane, cancel = Lane(4), threading.Event()
+    cancel.set()
+    with lane.turn():
+        with lane.turn(cancel) as ours:
+            assert not ours
+        assert lane.length == 1
+
+
+def test_an_error_inside_a_turn_gives_the_turn_on() -> None:
+    lane = Lane(0)
+    with pytest.raises(ValueError, match="inside"), lane.turn():
+        raise ValueError("inside")
+    with lane.turn() as ours:
+        assert ours
