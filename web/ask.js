@@ -15,6 +15,8 @@ const FINISH = {
 
 /** The question being answered: {controller}, or null. */
 let running = null;
+/** Which of the looks for examples is the latest: an older one that comes back later must not show. */
+let lookedFor = 0;
 /** Answers of this visit, newest first. */
 let answers = [];
 
@@ -186,8 +188,9 @@ export function showReader() {
 /** Offer a question or two that the documents at hand answer; none without documents, or where no known form of line is found. */
 export async function showExamples(documents) {
   const box = byId("examples");
+  lookedFor += 1;
+  const mine = lookedFor;
   if (!documents.length) return show(box, false);
-  const asked = house.collection;
   let questions = [];
   try {
     questions = await examplesOf(documents);
@@ -195,7 +198,7 @@ export async function showExamples(documents) {
     // Examples are a courtesy; only the server's absence is worth a word.
     lost(error);
   }
-  if (asked !== house.collection) return undefined;
+  if (mine !== lookedFor) return undefined;
   const take = (question) => {
     byId("question").value = question;
     grow();

@@ -33,9 +33,7 @@ export function showPages(items, plan, dpis) {
   const list = byId("pages");
   list.classList.toggle("tall", items.some((item) => item.height > item.width));
   fill(list, ...items.map((item, at) => el("li", {}, card(item, at, items, dpis))));
-  byId("pages-count").textContent = items.length
-    ? `${count(items.length, "page")} in reading order`
-    : "";
+  byId("pages-count").textContent = count(items.length, "page") + (items.length > 1 ? ", in reading order" : "");
   const left = plan.dropped ? plan.dropped.length : 0;
   if (left) byId("pages-count").textContent += `; ${count(left, "passage")} did not fit`;
   const kinds = new Set(items.flatMap((item) => item.lines.map((line) => line.why)));
@@ -47,11 +45,12 @@ export function showPages(items, plan, dpis) {
 function card(item, at, items, dpis) {
   const why = item.pick ? WHY[item.pick.why] || { word: item.pick.why, title: "" } : null;
   const score = item.pick ? item.pick.score : null;
+  const cited = item.lines.some((line) => line.why === "holds the answer") ? " cited holds" : item.lines.length ? " cited" : "";
   const lines = item.lines.length ? count(item.lines.length, "marked line") : "";
   const label = [`Open page ${at + 1} of ${items.length}: ${item.name}`, place(item), `read at ${item.dpi} DPI`, why && why.word, lines].filter(Boolean).join(", ");
   return el(
     "button",
-    { type: "button", class: `card${item.lines.length ? " cited" : ""}`, "aria-label": label, "aria-haspopup": "dialog", on: { click: () => view(items, at, dpis) } },
+    { type: "button", class: `card${cited}`, "aria-label": label, "aria-haspopup": "dialog", on: { click: () => view(items, at, dpis) } },
     sheet({ ...item, lazy: false }),
     el(
       "span",

@@ -102,7 +102,9 @@ class Page:
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
 
     def picture(self, name: str) -> None:
-        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": True})
+        # A dialog lies over what is on screen, not over the whole length of the page.
+        whole = not self.js("return !!document.querySelector('dialog[open]')")
+        shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "captureBeyondViewport": whole})
         self.pictures.mkdir(parents=True, exist_ok=True)
         (self.pictures / f"{name}.png").write_bytes(base64.b64decode(shot["data"]))
 
