@@ -85,9 +85,11 @@ def _decode(data: bytes, declared: str) -> tuple[str, str, int]:
             pass
     if label:
         try:
-            return data.decode(label), "utf-8" if ascii_only and data.decode(label) == data.decode("ascii") else label, 0
+            text = data.decode(label)
         except UnicodeDecodeError:
             pass
+        else:
+            return text, "utf-8" if ascii_only and text == data.decode("ascii") else label, 0
     return _replacing(data, _guess(data))
 
 
@@ -106,11 +108,11 @@ def _codec(label: str) -> str:
     if not label or _REFUSED.search(label):
         return ""
     try:
-        found = codecs.lookup(label)
-        b"".decode(found.name)
-    except LookupError:
+        # Decoding, not looking up: it refuses codecs that are no text encodings ("hex", "rot13").
+        b"x".decode(label)
+        return codecs.lookup(label).name
+    except (LookupError, ValueError):
         return ""
-    return found.name
 
 
 def _unmarked_utf16(data: bytes) -> str:
@@ -128,15 +130,16 @@ def _unmarked_utf16(data: bytes) -> str:
 
 
 def _guess(data: bytes) -> str:
-    """The likeliest encoding of bytes that are not UTF-8, from all of them: a head alone may be pure ASCII."""
-    high = sum(byte >= 0x80 for byte in data[:100_000])
-    # A few lone accents in English-looking text: too little for statistics, which then answer with rare code pages.
-    if high < 32 and high < 0.1 * len(data) and not re.search(rb"[\x80-\xff]{2}", data) and _fits(data, "cp1252"):
+    """The likeliest encoding of bytes that are not UTF-8."""
+    # charset-normalizer looks at samples of what it is given, so it is given the lines that tell: the rest of the file may be pure ASCII.
+    telling = b"\n".join(line for line in data.splitlines() if not line.isascii())
+    high = sum(byte >= 0x80 for byte in telling[:100_000])
+    # A few lone accents among Latin letters: too little for statistics, which then answer with rare code pages.
+    if high < 32 and high <= 0.25 * len(telling) and not re.search(rb"[\x80-\xff]{2}", telling) and _fits(telling, "cp1252"):
         return "cp1252"
     from charset_normalizer import from_bytes
 
-    matches = from_bytes(data)
-    best = matches.best()
+    best = from_bytes(telling).best()
     if best is None:
         return "cp1252"
     # The same text under several names: take the one people know.

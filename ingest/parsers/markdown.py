@@ -12,6 +12,9 @@ from ingest.types import Limits
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
+# Quotes and lists inside each other: the parser recurses for each, and drops what is deeper.
+_DEEPEST = 100
+
 
 def parse(data: bytes, limits: Limits) -> Parsed:
     """CommonMark with tables. Links and emphasis read as their text; HTML inside reads as a browser shows it."""
@@ -24,8 +27,11 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     front, body = _front_matter(decoded.text.replace("\f", "\n"))
     draft.add(front)
     reader = _Reader(draft)
-    for token in MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(body):
+    tokens = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable(["table", "strikethrough"]).parse(body)
+    for token in tokens:
         reader.take(token)
+    if any(token.level >= _DEEPEST - 1 for token in tokens):
+        draft.note(f"what is nested more than {_DEEPEST} deep is left out")
     return draft.finish()
 
 
