@@ -1,8 +1,10 @@
-// Files go in, by drop or by button; each shows its way through ingest until it is on the shelf, or why it is not.
+// Files go in; each is sent and followed through ingest until it is on the shelf, or shows why it is not.
 
 import * as api from "./api.js";
-import { announce, byId, count, el, fill, show, size } from "./dom.js";
+import { announce, byId, count, show, size } from "./dom.js";
 import { house, lost } from "./house.js";
+import { startIntake } from "./intake.js";
+import { drawRow, failed } from "./press.js";
 
 /** Files sent at the same time, and event streams kept open at the same time: a browser has six connections to a server. */
 const SENDING = 2;
@@ -10,15 +12,6 @@ const LISTENING = 2;
 /** The jobs are also asked for at this pace while any is unfinished: the others' streams are not open. Milliseconds. */
 const PACE = 4000;
 
-const STAGES = {
-  load: "reading the file",
-  chunk: "cutting into passages",
-  paginate: "laying out",
-  rasterise: "drawing",
-  compile: "compiling",
-  store: "storing",
-  index: "indexing",
-};
 const FINAL = new Set(["done", "failed", "cancelled"]);
 
 /** Everything in the press, by key: {key, name, file, job, state, error, abort, node}. Insertion order is display order. */
@@ -32,36 +25,9 @@ let arrived = () => {};
 
 // --- what comes in
 
-/** What was dropped, folders walked through: [{file, name}], each name with its folders before it. */
-async function filesOf(transfer) {
-  // Entries must be taken before the first await: afterwards the browser empties the list.
-  const entries = [...transfer.items].filter((item) => item.kind === "file").map((item) => item.webkitGetAsEntry?.() || item.getAsFile());
-  const files = [];
-  const walk = async (entry) => {
-    if (entry instanceof File) files.push({ file: entry, name: entry.name });
-    else if (entry.isFile) files.push({ file: await new Promise((take, refuse) => entry.file(take, refuse)), name: entry.fullPath.replace(/^\//, "") });
-    else if (entry.isDirectory) {
-      const reader = entry.createReader();
-      // readEntries gives a folder in pieces; an empty piece is the end.
-      for (;;) {
-        const piece = await new Promise((take, refuse) => reader.readEntries(take, refuse));
-        if (!piece.length) break;
-        for (const inner of piece) await walk(inner);
-      }
-    }
-  };
-  for (const entry of entries) if (entry) await walk(entry);
-  return files;
-}
-
-/** Put files in the queue. Hidden files of a folder (.DS_Store and the like) are nobody's documents and are left out. */
+/** Put files in the queue: [{file, name}]. */
 function take(files) {
-  const wanted = files.filter(({ name }) => !name.split("/").some((part) => part.startsWith(".")));
-  if (!wanted.length) {
-    announce("There was no file in what was dropped");
-    return;
-  }
-  for (const { file, name } of wanted) {
+  for (const { file, name } of files) {
     const entry = { key: `sent ${(serial += 1)}`, name, file, collection: house.collection, replace: byId("replace").checked, state: "waiting" };
     press.set(entry.key, entry);
     const limit = house.model && house.model.limits && house.model.limits.file_bytes;
@@ -69,7 +35,7 @@ function take(files) {
     else queue.push(entry);
     draw(entry);
   }
-  announce(`${count(wanted.length, "file")} taken in`);
+  announce(`${count(files.length, "file")} taken in`);
   pump();
 }
 
@@ -259,52 +225,8 @@ function forget(entry) {
 
 // --- how it looks
 
-const failed = (entry) => entry.state === "failed" || entry.state === "refused";
-
-function words(entry) {
-  const { job } = entry;
-  if (entry.state === "waiting") return "waiting to be sent";
-  if (entry.state === "sending") return `sending ${size(entry.file.size)}`;
-  if (entry.state === "queued") return "queued";
-  if (failed(entry)) return entry.error || "It failed, and gave no reason.";
-  const stage = STAGES[job.stage] || job.stage || "starting";
-  return job.total > 0 ? `${stage} ${job.done.toLocaleString("en-GB")} of ${job.total.toLocaleString("en-GB")}` : stage;
-}
-
-/** Draw an entry, in place: a button that has the focus keeps it while the numbers move. */
 function draw(entry) {
-  if (!entry.node) {
-    entry.status = el("p", { class: "press-status" });
-    entry.bar = el("progress", { class: "press-bar", "aria-label": `Progress of ${entry.name}` });
-    entry.stop = el("button", { type: "button", class: "link", text: "Cancel", "aria-label": `Cancel ${entry.name}`, on: { click: () => cancel(entry) } });
-    entry.again = el("button", { type: "button", class: "link", text: "Try again", "aria-label": `Try ${entry.name} again`, on: { click: () => retry(entry) } });
-    entry.away = el("button", { type: "button", class: "link", text: "Put away", "aria-label": `Put away ${entry.name}`, on: { click: () => dismiss(entry) } });
-    entry.node = el(
-      "li",
-      { class: "press-row" },
-      el("p", { class: "press-name", text: entry.name, title: entry.name }),
-      entry.status,
-      entry.bar,
-      el("div", { class: "row-buttons" }, entry.again, entry.away, entry.stop),
-    );
-    byId("press-list").append(entry.node);
-  }
-  const bad = failed(entry);
-  entry.node.classList.toggle("failed", bad);
-  entry.node.dataset.state = entry.state;
-  const elsewhere = entry.collection === house.collection ? "" : `for ${entry.collection}: `;
-  const text = elsewhere + (entry.trouble ? `${words(entry)} ${entry.trouble}` : words(entry));
-  if (entry.status.textContent !== text) entry.status.textContent = text;
-  show(entry.bar, !bad);
-  const total = entry.job && entry.state === "running" ? entry.job.total : 0;
-  if (total > 0) {
-    entry.bar.max = total;
-    entry.bar.value = entry.job.done;
-  } else if (entry.state === "running" || entry.state === "sending") entry.bar.removeAttribute("value");
-  else entry.bar.value = 0;
-  show(entry.stop, !bad);
-  show(entry.again, bad && !entry.final);
-  show(entry.away, bad);
+  drawRow(entry, { cancel, retry, dismiss });
   summary();
 }
 
@@ -325,34 +247,6 @@ export function clearPress() {
 /** `onArrival` is told each job that put a document on the shelf. */
 export function startPress(onArrival) {
   arrived = onArrival;
-  for (const id of ["files", "folder"]) {
-    const input = byId(id);
-    input.addEventListener("change", () => {
-      take([...input.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
-      // The same file, chosen again, must be a change again.
-      input.value = "";
-    });
-  }
-  // A browser that cannot choose folders would offer a second button for files.
-  if (!("webkitdirectory" in byId("folder"))) fill(byId("folder").parentElement);
+  startIntake(take);
   byId("press-clear").addEventListener("click", () => { for (const entry of [...press.values()].filter(failed)) dismiss(entry); });
-  const drop = byId("drop");
-  const carries = (event) => event.dataTransfer && [...event.dataTransfer.types].includes("Files");
-  // A file dropped beside the mark would replace the page by the file: the whole window takes it.
-  document.addEventListener("dragover", (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    drop.classList.add("over");
-  });
-  document.addEventListener("dragleave", (event) => { if (!event.relatedTarget) drop.classList.remove("over"); });
-  document.addEventListener("drop", async (event) => {
-    if (!carries(event)) return;
-    event.preventDefault();
-    drop.classList.remove("over");
-    try {
-      take(await filesOf(event.dataTransfer));
-    } catch {
-      announce("What was dropped could not be read");
-    }
-  });
 }
