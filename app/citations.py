@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from retrieval.types import DocumentRow, PageRow, Plan
 
-from .types import Citation, MarkedLine
+from .types import Citation, MarkedLine, Why
 
 _WORD = re.compile(r"\w+")
 # Words of a question that say nothing about where its answer stands.
@@ -78,44 +78,56 @@ def cite(plan: Plan, documents: Mapping[str, DocumentRow], pages: Mapping[str, P
 def mark(citations: tuple[Citation, ...], pages: Mapping[str, PageRow], question: str, answer: str) -> tuple[Citation, ...]:
     """Mark the lines that hold the answer's own words; where no page has them, the one line of all that is closest to the question.
 
-    A mark says where to look, not that the answer is right: a small model may name words that stand elsewhere on the page.
+    Of several places with the answer's words, those that speak most of what was asked are marked. A mark says where to look,
+    not that the answer is right: a small model may name words that stand elsewhere on the page.
     """
-    wanted = _words(answer)
-    holding = {i: found for i, citation in enumerate(citations) if (found := _holding(pages[citation.page], wanted))} if wanted else {}
-    if holding:
-        # Of the lines with the answer's words, those that also speak of what was asked come first: keep the best of them.
-        asked = _telling(question)
-        best = max(_overlap(text, asked) for found in holding.values() for _, text in found)
-        return tuple(
-            replace(
-                c, lines=_marks(pages[c.page], [n for n, text in holding.get(i, []) if _overlap(text, asked) == best], "holds the answer")
-            )
-            for i, c in enumerate(citations)
-        )
-    asked = _telling(question)
-    scored = [
-        (_overlap(line[0], asked), -i, -n) for i, citation in enumerate(citations) for n, line in enumerate(pages[citation.page].lines)
-    ]
-    top = max(scored, default=(0, 0, 0))
-    if top[0] == 0:
-        return citations
+    asked = set(_words(question)) - _COMMON
+    spans = _scored(citations, pages, asked, lambda page: _holding(page, _words(answer)))
+    why: Why = "holds the answer"
+    if not spans:
+        single = _scored(citations, pages, asked, lambda page: [(n,) for n in range(len(page.lines))])
+        spans = [span for span in single if span[0] > 0][:1]
+        why = "closest to the question"
+    chosen = [span for span in spans if span[0] == spans[0][0]]
     return tuple(
-        replace(c, lines=_marks(pages[c.page], [-top[2]], "closest to the question")) if i == -top[1] else c
+        replace(c, lines=_marks(pages[c.page], sorted({n for _, at, lines in chosen if at == i for n in lines}), why))
         for i, c in enumerate(citations)
     )
 
 
-def _holding(page: PageRow, wanted: list[str]) -> list[tuple[int, str]]:
-    """Lines in which the answer's words stand in a row; an answer may run on over a line's end."""
+def _scored(
+    citations: tuple[Citation, ...], pages: Mapping[str, PageRow], asked: set[str], find: Callable[[PageRow], list[tuple[int, ...]]]
+) -> list[tuple[int, int, tuple[int, ...]]]:
+    """(words of the question, citation, lines) of every span that `find` names, best first; equal ones in reading order."""
     found = []
-    for n, line in enumerate(page.lines):
+    for i, citation in enumerate(citations):
+        page = pages[citation.page]
+        spoken = _under_headings(page)
+        for lines in find(page):
+            words = {word for n in lines for word in _words(spoken[n])}
+            found.append((len(asked & words), i, lines))
+    return sorted(found, key=lambda span: -span[0])
+
+
+def _under_headings(page: PageRow) -> list[str]:
+    """Every line with the heading it stands under: "  fuel: coal" below "Gray farm:" speaks of Gray farm."""
+    spoken, heading = [], ""
+    for text, *_ in page.lines:
+        if not text.startswith(" "):
+            heading = text if text.rstrip().endswith(":") else ""
+        spoken.append(f"{heading} {text}" if text.startswith(" ") else text)
+    return spoken
+
+
+def _holding(page: PageRow, wanted: list[str]) -> list[tuple[int, ...]]:
+    """Lines in which the answer's words stand in a row; an answer may run on over a line's end, and then takes both lines."""
+    found: list[tuple[int, ...]] = []
+    for n, line in enumerate(page.lines if wanted else ()):
         following = page.lines[n + 1][0] if n + 1 < len(page.lines) else ""
         here, both = _words(line[0]), _words(line[0] + " " + following)
         at = _find(both, wanted)
         if at is not None and at < len(here):
-            found.append((n, line[0]))
-            if at + len(wanted) > len(here):
-                found.append((n + 1, line[0]))
+            found.append((n,) if at + len(wanted) <= len(here) else (n, n + 1))
     return found
 
 
@@ -124,17 +136,9 @@ def _find(words: list[str], wanted: list[str]) -> int | None:
     return next((i for i in range(len(words) - size + 1) if words[i : i + size] == wanted), None)
 
 
-def _marks(page: PageRow, numbers: list[int], why: str) -> tuple[MarkedLine, ...]:
-    return tuple(MarkedLine(n, page.lines[n][0], page.lines[n][1:], why) for n in sorted(set(numbers)))  # type: ignore[arg-type]
+def _marks(page: PageRow, numbers: list[int], why: Why) -> tuple[MarkedLine, ...]:
+    return tuple(MarkedLine(n, page.lines[n][0], page.lines[n][1:], why) for n in sorted(set(numbers)))
 
 
 def _words(text: str) -> list[str]:
     return _WORD.findall(text.casefold())
-
-
-def _telling(question: str) -> set[str]:
-    return set(_words(question)) - _COMMON
-
-
-def _overlap(text: str, asked: set[str]) -> int:
-    return len(asked & set(_words(text)))

@@ -7,6 +7,7 @@ from typing import Literal
 
 from retrieval.types import Budget, Plan
 
+Why = Literal["holds the answer", "closest to the question"]
 Finish = Literal["stop", "length", "repetition", "cancelled"]
 
 
@@ -38,7 +39,7 @@ class MarkedLine:
     index: int
     text: str
     box: tuple[float, float, float, float]
-    why: Literal["holds the answer", "closest to the question"]
+    why: Why
 
 
 @dataclass(frozen=True)

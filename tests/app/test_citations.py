@@ -27,8 +27,8 @@ def test_the_line_that_holds_the_answer_is_marked() -> None:
     assert marks("What is the price of Gray farm?", "$23,890") == [("q", 1, "holds the answer")]
 
 
-def test_an_answer_that_runs_over_the_end_of_a_line_marks_the_line_where_it_starts() -> None:
-    assert ("p", 0, "holds the answer") in marks("Who is the owner of Brobo tower?", "Mapeas Daima")
+def test_an_answer_that_runs_over_the_end_of_a_line_marks_both_lines() -> None:
+    assert marks("Who is the owner of Brobo tower?", "Mapeas Daima") == [("p", 0, "holds the answer"), ("p", 1, "holds the answer")]
 
 
 def test_of_two_lines_with_the_answers_words_the_one_that_was_asked_about_is_marked() -> None:
@@ -37,6 +37,13 @@ def test_of_two_lines_with_the_answers_words_the_one_that_was_asked_about_is_mar
 
 def test_an_answer_that_stands_nowhere_marks_the_line_closest_to_the_question_and_says_so() -> None:
     assert marks("What is the fuel of Gray farm?", "hydrogen") == [("q", 0, "closest to the question")]
+
+
+def test_a_row_under_a_heading_speaks_of_its_heading() -> None:
+    rows = {"p": page("p", "Gray farm:", "  its fuel is coal", "Brobo tower:", "  its fuel is gas"), "q": PAGES["q"]}
+    picks = (Pick(Chunk(0, "d", 0, "", 0, 0), PageRef("p", {72: 100}), 72, 0.5, "context"),)
+    citations = mark(cite(Plan(picks, (0,)), {"d": DOCUMENT}, rows), rows, "Which fuel does Brobo tower have?", "diesel")
+    assert [line.index for line in citations[0].lines] == [3]
 
 
 def test_nothing_in_common_marks_nothing() -> None:
@@ -48,5 +55,10 @@ def test_a_word_is_not_found_inside_another_word() -> None:
 
 
 def test_the_box_is_the_lines_own() -> None:
-    citations = mark(cite(Plan((Pick(Chunk(0, "d", 0, "", 0, 0), PageRef("q", {72: 100}), 72, 0.5, "context"),), (0,)), {"d": DOCUMENT}, PAGES), PAGES, "price?", "$23,890")
+    citations = mark(
+        cite(Plan((Pick(Chunk(0, "d", 0, "", 0, 0), PageRef("q", {72: 100}), 72, 0.5, "context"),), (0,)), {"d": DOCUMENT}, PAGES),
+        PAGES,
+        "price?",
+        "$23,890",
+    )
     assert citations[0].lines[0].box == (4.0, 8.0, 100.0, 16.0)
