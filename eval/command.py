@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from app.command import build_parser, run
 
-HELD_OUT_SEED = 990_001  # the seed of the reader's card
+from .records import HELD_OUT
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,15 +29,21 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         help="the records task: exact match and F1, per arm",
         description="Questions about made-up things on rendered pages, drawn from a seed. Prints a table and, as its last line, one JSON document.",
     )
-    records.add_argument("--arms", default="full,template,free", help="comma-separated: full, template, free, dummy-K; default: %(default)s")
+    records.add_argument(
+        "--arms", default="full,template,free", help="comma-separated: full, template, free, dummy-K; default: %(default)s"
+    )
     records.add_argument("--n", type=_positive, default=100, help="questions; default: %(default)s")
     records.add_argument("--pages", type=_positive, default=1, help="pages of a context; default: %(default)s")
     records.add_argument("--lines", type=_positive, default=12, help="lines of a page; default: %(default)s")
     records.add_argument("--each", type=_positive, default=4, help="questions asked of one context; default: %(default)s")
     records.add_argument("--kind", choices=["build", "sections"], default="build", help="sentences in any order, or rows under headings")
-    records.add_argument("--hops", type=float, default=0.0, help="share of facts that are reached through another one; default: %(default)s")
-    records.add_argument("--dpi", default="120", help="one DPI for all pages, or 'promote': 72 and 120 by relevance (QV-PIC); default: %(default)s")
-    records.add_argument("--seed", type=int, default=HELD_OUT_SEED, help="default: %(default)s, the seed of the card's figures")
+    records.add_argument(
+        "--hops", type=float, default=0.0, help="share of facts that are reached through another one; default: %(default)s"
+    )
+    records.add_argument(
+        "--dpi", default="120", help="one DPI for all pages, or 'promote': 72 and 120 by relevance (QV-PIC); default: %(default)s"
+    )
+    records.add_argument("--seed", type=int, default=HELD_OUT, help="default: %(default)s, the seed of the card's figures")
     records.add_argument("--data", metavar="FILE", help="questions from a jsonl file in LongBench's form, instead of drawing them")
     records.add_argument("--write", metavar="FILE", help="write the questions as such a file and stop")
     records.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")

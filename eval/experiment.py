@@ -107,8 +107,10 @@ def table(rows: Sequence[dict[str, Any]]) -> str:
     for row in rows:
         low, high = row["exact_interval"]
         same = "" if row["same_as_full"] is None else str(row["same_as_full"])
+        interval = f"{low:.1f} to {high:.1f}"
         lines.append(
-            f"{row['arm']:<10} {row['questions']:<27} {row['n']:>5} {row['exact_percent']:>6.1f} {f'{low:.1f} to {high:.1f}':>15} {row['f1_percent']:>6.1f} {same:>7}"
+            f"{row['arm']:<10} {row['questions']:<27} {row['n']:>5} {row['exact_percent']:>6.1f} {interval:>15} "
+            f"{row['f1_percent']:>6.1f} {same:>7}"
         )
     return "\n".join(lines)
 

@@ -1,0 +1,49 @@
+"""The arms: the same pages by different ways, and on one page `template` is the very computation that `full` is."""
+
+import pytest
+
+from cache_compiler.backbone import load_backbone
+from cache_compiler.errors import TemplateError
+from eval.arms import Bench
+from eval.records import samples
+from renderer import preset
+
+SAMPLES = samples("build", 2, 1, 12, seed=21, each=2)
+
+
+@pytest.fixture(scope="module")
+def bench() -> Bench:
+    backbone = load_backbone("reader")
+    return Bench(backbone, preset(backbone.card.style, cell=backbone.cell))
+
+
+def test_template_gives_the_full_prefills_tokens_on_single_pages(bench: Bench) -> None:
+    for sample in SAMPLES:
+        images = bench.images(["\n".join(sample.pages[0])], [120])
+        full, template = (bench.reply(bench.assemble(arm, images, 64), sample.question) for arm in ("full", "template"))
+        assert template.ids == full.ids
+
+
+def test_an_assembly_takes_the_next_question_as_if_it_were_the_first(bench: Bench) -> None:
+    images = bench.images(["\n".join(SAMPLES[0].pages[0])], [120])
+    kept = bench.assemble("template", images, 64)
+    bench.reply(kept, SAMPLES[0].question)
+    again = bench.reply(kept, SAMPLES[1].question)
+    assert again.ids == bench.reply(bench.assemble("template", images, 64), SAMPLES[1].question).ids
+
+
+def test_the_conditions_compile_other_caches_and_each_page_once(bench: Bench) -> None:
+    images = bench.images(["\n".join(SAMPLES[0].pages[0])], [72])
+    found = {condition: bench.canonicals(condition, images)[0] for condition in ("template", "free", "dummy-4")}
+    assert bench.canonicals("free", images)[0] is found["free"]
+    assert len({float(canonical.plain.double().sum()) for canonical in found.values()}) == 3
+
+
+def test_an_unknown_arm_is_refused(bench: Bench) -> None:
+    with pytest.raises(TemplateError, match="dummy-K"):
+        bench.assemble("nonsense", bench.images(["One line."], [72]), 8)
+
+
+def test_a_context_page_that_takes_two_pages_is_a_mistake_of_the_callers(bench: Bench) -> None:
+    with pytest.raises(ValueError, match="fewer lines"):
+        bench.images(["\n".join(["line"] * 13)], [72])
