@@ -33,6 +33,11 @@ _LABELS = {
 # Codecs that are no text encodings, or that a label must not choose: a label that can be read as ASCII cannot mean UTF-16.
 _REFUSED = re.compile(r"utf[-_]?(7|16|32)|idna|punycode|escape|undefined|mbcs|oem")
 
+# What English, French, German, Spanish, Italian and the Nordic languages use beyond ASCII, as bytes of cp1252.
+_ACCENTS = frozenset("ÀÂÄÇÉÈÊËÎÏÔÖÙÛÜßàâäçéèêëîïíìóòôöúùûüñÑáÁåÅæÆøØœ¿¡«»“”„‘’–—…€£°§©®·".encode("cp1252"))
+# Mainframe encodings, in which hardly a file comes; short Latin text passes for them.
+_EBCDIC = ["cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"]
+
 _BREAKS = re.compile("\r\n|[\r\x0b\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f\ufeff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -133,22 +138,20 @@ def _guess(data: bytes) -> str:
     """The likeliest encoding of bytes that are not UTF-8."""
     # charset-normalizer looks at samples of what it is given, so it is given the lines that tell: the rest of the file may be pure ASCII.
     telling = b"\n".join(line for line in data.splitlines() if not line.isascii())
-    high = sum(byte >= 0x80 for byte in telling[:100_000])
-    # A few lone accents among Latin letters: too little for statistics, which then answer with rare code pages.
-    if high < 32 and high <= 0.25 * len(telling) and not re.search(rb"[\x80-\xff]{2}", telling) and _fits(telling, "cp1252"):
+    if _western(telling):
         return "cp1252"
     from charset_normalizer import from_bytes
 
-    best = from_bytes(telling).best()
+    best = from_bytes(telling, cp_exclusion=_EBCDIC).best()
     if best is None:
         return "cp1252"
     # The same text under several names: take the one people know.
     return "cp1252" if "cp1252" in best.could_be_from_charset else best.encoding
 
 
-def _fits(data: bytes, encoding: str) -> bool:
-    try:
-        data.decode(encoding)
-    except UnicodeDecodeError:
+def _western(telling: bytes) -> bool:
+    """Whether a few accents among Latin letters are all there is: too little for statistics, which then answer with rare code pages."""
+    high = bytes(byte for byte in telling[:1000] if byte >= 0x80)
+    if len(telling) > 1000 or len(high) > 0.5 * len(telling):
         return False
-    return True
+    return set(high) <= _ACCENTS

@@ -118,7 +118,7 @@ def _head(path: Path, limits: Limits) -> bytes:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except OSError as error:
         raise LoadError(f"it cannot be opened ({error.strerror}): check that it exists and may be read") from error
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedType("it is not a regular file: add the files inside a folder, and no devices or pipes")
@@ -128,7 +128,9 @@ def _head(path: Path, limits: Limits) -> bytes:
             raise TooLarge(
                 f"the file has {status.st_size:,} bytes, over {limits.file_bytes:,} (file_bytes): raise that limit or split the file"
             )
-        return file.read(1024)
+        return os.read(descriptor, 1024)
+    finally:
+        os.close(descriptor)
 
 
 def _error(reply: dict[str, Any]) -> LoadError:

@@ -127,7 +127,7 @@ def _read(page: Any) -> list[Region]:
     found: list[Region] = []
     for lines in sorted(facing.values(), key=lambda lines: -sum(len(line.text) for line in lines)):
         found.extend(regions(lines))
-    fields = _fields(page)
+    fields = _fields(page, [line["bbox"] for block in content["blocks"] for line in block.get("lines", ())])
     if fields:
         found.append(Region("\n".join(fields), True, 0.0))
     return found
@@ -142,14 +142,22 @@ def _upright(box: tuple[float, float, float, float], way: tuple[int, int]) -> tu
     return across[0], down[0], across[1], down[1]
 
 
-def _fields(page: Any) -> list[str]:
-    """The form's fields that have a value, as "name: value"; a group of radio buttons once."""
+def _fields(page: Any, drawn: list[tuple[float, float, float, float]]) -> list[str]:
+    """The form's fields that have a value, as "name: value". Text that is drawn in its field was read with the page; a choice never is."""
+    import pymupdf
+
+    ticks = (pymupdf.PDF_WIDGET_TYPE_CHECKBOX, pymupdf.PDF_WIDGET_TYPE_RADIOBUTTON)
     rows: dict[str, str] = {}
     for widget in page.widgets():
         name, value = widget.field_name or widget.field_label or "field", widget.field_value
         value = ", ".join(value) if isinstance(value, list | tuple) else "" if value is None else str(value)
         value = " ".join(clean(value).split())
-        if value and (value != "Off" or name not in rows):
+        # A group of radio buttons is one field: what is chosen counts, not the last of them.
+        if not value or (value == "Off" and name in rows):
+            continue
+        box = widget.rect
+        shown = any(box.x0 <= (x0 + x1) / 2 <= box.x1 and box.y0 <= (y0 + y1) / 2 <= box.y1 for x0, y0, x1, y1 in drawn)
+        if widget.field_type in ticks or not shown:
             rows[name] = value
     return [f"{clean(name)}: {value}" for name, value in rows.items()]
 
