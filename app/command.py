@@ -78,6 +78,9 @@ def _add(subparsers: Subparsers, name: str, run: Callable[[argparse.Namespace], 
 
 def run(args: argparse.Namespace) -> int:
     """Run a parsed command. A known error becomes one line on stderr and its exit code from the table in `app.errors`."""
+    for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_PROGRESS_BARS"):
+        # Before transformers is imported, which reads them once: nothing is fetched, and its bars would stand between the answer's words.
+        os.environ.setdefault(name, "1")
     try:
         code: int = args.run(args)
         sys.stdout.flush()

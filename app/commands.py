@@ -115,6 +115,7 @@ def delete(args: argparse.Namespace) -> int:
 def repair(args: argparse.Namespace) -> int:
     from ingest.repair import repair as run_repair
 
+    from . import printed
     from .house import House
     from .progress import Bar, stop_on_interrupt
 
@@ -124,7 +125,7 @@ def repair(args: argparse.Namespace) -> int:
             mended = run_repair(house.workshop, args.collection, progress=bar.show, cancelled=stopped)
     finally:
         house.close()
-    print("\n".join([*mended, f"{len(mended)} page images compiled again; every cache of {args.collection} is whole."]))
+    print("\n".join([*mended, f"{printed.count(len(mended), 'page image')} compiled again; every cache of {args.collection} is whole."]))
     return 0
 
 

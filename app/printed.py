@@ -34,13 +34,18 @@ def _numeric(cell: str) -> bool:
     return not cell or cell.replace(",", "").replace(".", "").isdigit()
 
 
-def size(count: float) -> str:
+def count(n: int, noun: str) -> str:
+    """As many of them: 1 page, 3 pages."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def size(amount: float) -> str:
     """Bytes in the unit that a person would use."""
     for unit in ("bytes", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:,.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.1f} GiB"
+        if amount < 1024:
+            return f"{amount:,.0f} {unit}" if unit == "bytes" else f"{amount:.1f} {unit}"
+        amount /= 1024
+    return f"{amount:.1f} GiB"
 
 
 def report(run: Report) -> str:
@@ -73,12 +78,12 @@ def removal(done: Removal) -> str:
     row = done.receipt
     lines = [
         f"deleted {plain(row.name)} ({row.document})",
-        f"  {row.chunks:,} chunks, {row.vectors:,} vectors, {len(row.removed_pages):,} pages",
-        f"  {len(done.files):,} files, {size(done.bytes)}",
+        f"  {count(row.chunks, 'chunk')}, {count(row.vectors, 'vector')}, {count(len(row.removed_pages), 'page')}",
+        f"  {count(len(done.files), 'file')}, {size(done.bytes)}",
         *[f"    {name}" for name in done.files],
     ]
     if row.shared_pages:
-        lines.append(f"  {len(row.shared_pages):,} pages stay, for another document has them too")
+        lines.append(f"  kept, for another document has them too: {count(len(row.shared_pages), 'page')}")
     return "\n".join(lines)
 
 

@@ -49,7 +49,8 @@ def test_a_receipt_lists_every_file():
     assert "deleted a.txt (d1)" in text
     assert "2 files, 2.0 KiB" in text
     assert "    images/k1.png\n    store/k1.safetensors" in text
-    assert "1 pages stay" in text
+    assert "2 chunks, 2 vectors, 1 page\n" in text
+    assert "kept, for another document has them too: 1 page" in text
 
 
 def test_sizes_have_the_unit_that_a_person_would_use():
