@@ -14,9 +14,8 @@ from pathlib import Path
 import numpy as np
 import torch
 from tokenizers import Tokenizer
-from transformers import AutoModel
 
-from retrieval.embedder import weights_digest
+from retrieval.embedder import load_encoder, weights_digest
 from retrieval.errors import EmbedderUnavailable
 from retrieval.vectors import Vectors, unit_rows
 
@@ -46,7 +45,7 @@ class MiniLM:
         self._tokenizer.no_truncation()
         self._tokenizer.no_padding()
         self._opening, self._closing = (self._token(text) for text in ("[CLS]", "[SEP]"))
-        self._model = AutoModel.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=torch.float32).to(device).eval()
+        self._model = load_encoder(files[2], device)
         self.dimension = int(self._model.config.hidden_size)
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
