@@ -10,6 +10,7 @@ from retrieval.embedder import Embedder
 from retrieval.errors import EmbedderMismatch, EmptyQuestion
 from retrieval.index import VectorIndex
 from retrieval.types import Chunk, Hit
+from retrieval.vectors import Vectors
 
 # How often a search starts again because chunks it found were deleted under it.
 RETRIES = 3
@@ -32,6 +33,7 @@ class Retriever:
     def search(self, question: str, collection: str, top_k: int) -> list[Hit]:
         """The `top_k` chunks nearest to the question, in context order; fewer where the collection holds fewer.
 
+        Of chunks with the same pages, such as a sentence that stands in two documents, the nearest alone counts.
         Context order: documents by their best hit, a document's chunks as they stand in it, so that a heading's page comes before
         the page that needs it. Raises EmptyQuestion, UnknownCollection, and EmbedderMismatch naming both embedders.
         """
@@ -45,12 +47,10 @@ class Retriever:
             )
         vector = self._embedder.embed_question(question)
         for _ in range(RETRIES):
-            found = self._index(collection).search(vector, top_k)
-            chunks = self._catalogue.chunks([chunk_id for chunk_id, _ in found])
-            if len(chunks) == len(found):
+            hits, whole = self._nearest(self._index(collection), vector, top_k)
+            if whole:
                 break
-        scores = dict(found)
-        return context_order([Hit(chunk, scores[chunk.id]) for chunk in chunks])
+        return context_order(hits)
 
     def refresh(self, collection: str) -> VectorIndex:
         """Bring the index of the collection up to the catalogue now, so that the next question need not wait for it."""
@@ -61,11 +61,31 @@ class Retriever:
             self._open[collection] = (generation, index)
             return index
 
+    def _nearest(self, index: VectorIndex, vector: Vectors, top_k: int) -> tuple[list[Hit], bool]:
+        """Up to `top_k` hits by falling cosine, no two with the same pages; and whether every chunk found is still there."""
+        wide = top_k
+        while True:
+            scores = dict(index.search(vector, wide))
+            chunks = self._catalogue.chunks(list(scores))
+            hits = without_repeats([Hit(chunk, scores[chunk.id]) for chunk in chunks])
+            if len(hits) >= top_k or wide >= index.count:
+                return hits[:top_k], len(chunks) == len(scores)
+            wide *= 2
+
     def _index(self, collection: str) -> VectorIndex:
         known = self._open.get(collection)
         if known is not None and known[0] == self._catalogue.generation(collection):
             return known[1]
         return self.refresh(collection)
+
+
+def without_repeats(hits: list[Hit]) -> list[Hit]:
+    """The first hit of each tuple of pages: a page that stood in the context twice would take its rows twice and tell nothing new."""
+    firsts: dict[object, Hit] = {}
+    for hit in hits:
+        # A chunk without pages is like no other.
+        firsts.setdefault(tuple(page.key for page in hit.chunk.pages) or hit.chunk.id, hit)
+    return list(firsts.values())
 
 
 def context_order(hits: list[Hit]) -> list[Hit]:

@@ -11,8 +11,8 @@ import pytest
 from retrieval.catalogue import Catalogue
 from retrieval.errors import EmbedderMismatch, EmptyQuestion, RetrievalError, UnknownCollection
 from retrieval.minilm import MiniLM
-from retrieval.retriever import Retriever, context_order
-from retrieval.types import Chunk, CollectionRow, Hit
+from retrieval.retriever import Retriever, context_order, without_repeats
+from retrieval.types import Chunk, CollectionRow, Hit, PageRef
 
 Make = Callable[..., object]
 
@@ -55,6 +55,32 @@ def test_top_k_takes_the_best_before_they_are_put_in_order(store, retriever: Ret
     best = sorted(everything, key=lambda hit: -hit.score)[:2]
     assert {hit.chunk.id for hit in retriever.search("How hot should the oven be?", "real", 2)} == {hit.chunk.id for hit in best}
     assert best[0].chunk.text == BREAD[1]
+
+
+def test_a_text_that_stands_in_several_documents_is_found_once_and_the_next_ones_fill_up(
+    retriever: Retriever, catalogue: Catalogue, store, whole, minilm: MiniLM
+) -> None:
+    store(1, BREAD)
+    store(3, SHIPS)
+    for number in (5, 6, 7, 8):
+        texts = [SHIPS[2], f"{MOON[0]} ({number})"]
+        vectors = minilm.embed_passages(texts)
+        whole(number, ["3.2", f"{number}.1"], collection="real", texts=texts, vectors=vectors).add_to(catalogue)
+    hits = retriever.search("Who was her captain?", "real", 3)
+    assert [hit.chunk.text for hit in hits].count(SHIPS[2]) == 1
+    assert len({hit.chunk.pages[0].key for hit in hits}) == 3
+    everything = retriever.search("Who was her captain?", "real", 99)
+    assert len(everything) == len({hit.chunk.pages[0].key for hit in everything}) == len(BREAD) + len(SHIPS) + 4
+    nearest = sorted(everything, key=lambda hit: -hit.score)[:3]
+    assert {hit.chunk.id for hit in hits} == {hit.chunk.id for hit in nearest}
+
+
+def test_of_hits_with_the_same_pages_the_first_stays() -> None:
+    def hit(number: int, score: float, *keys: str) -> Hit:
+        return Hit(Chunk(number, f"d{number}", 0, "", 0, 0, pages=tuple(PageRef(key, {72: 50}) for key in keys)), score)
+
+    hits = [hit(1, 0.9, "a", "b"), hit(2, 0.8, "c"), hit(3, 0.8, "a", "b"), hit(4, 0.7, "a"), hit(5, 0.6), hit(6, 0.5), hit(7, 0.4, "c")]
+    assert [hit.chunk.id for hit in without_repeats(hits)] == [1, 2, 4, 5, 6]
 
 
 def test_a_search_sees_every_change_made_before_it_even_by_another_process(store, retriever: Retriever, catalogue: Catalogue) -> None:
