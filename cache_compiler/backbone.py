@@ -60,6 +60,9 @@ class Backbone:
         self.text: Any = self.model.model.language_model
         self.config: Any = self.model.config.get_text_config(decoder=True)
         self.template: Template = derive_template(tokenizer, self.model.config.image_token_id)
+        if self.device.type == "cpu":
+            # A masked grouped-query attention copies K and V once a query head otherwise: 4 times slower over a past of 4,096 rows.
+            os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")
         self._rotary: Any = sys.modules[type(self.text.layers[0].self_attn).__module__]
         rope = self.config.rope_parameters or {}
         if rope.get("rope_type", "default") in ("dynamic", "longrope"):
@@ -210,11 +213,7 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
             raise ModelNotFound(f"{directory}: no {needed}; give a local directory in the Hugging Face layout, or 'reader'")
     family = _family(directory)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    if device == "cpu":
-        # A masked grouped-query attention copies K and V once a query head otherwise: 4 times slower over a past of 4,096 rows.
-        os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")
-    try:
-        with _quiet(transformers):
+    with _quiet(transformers):
             network, report = getattr(transformers, family.model).from_pretrained(
                 directory, local_files_only=True, dtype=dtype, attn_implementation=attention, use_safetensors=True, output_loading_info=True
             )

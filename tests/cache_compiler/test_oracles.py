@@ -4,7 +4,7 @@ Each compares the question's logits with a forward of the model's own class, to 
 control that must be far off, so that a model too blunt to notice a wrong position could not pass.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -180,7 +180,7 @@ def test_prefix_free_pages_re_anchored_equal_a_mask_in_which_pages_see_only_them
 
 
 @pytest.fixture
-def rotated_on() -> Iterator[dict[str, object]]:
+def rotated_on() -> dict[str, object]:
     """An attention function whose last rows see every key rotated on by a shift of its own; all other rows see them as compiled."""
     state: dict[str, object] = {}
 
@@ -199,7 +199,7 @@ def rotated_on() -> Iterator[dict[str, object]]:
         return (weights @ value.repeat_interleave(groups, 1)).transpose(1, 2).contiguous(), None
 
     ALL_ATTENTION_FUNCTIONS.register("rotated_on", attention)
-    yield state
+    return state
 
 
 def test_canonical_pages_in_any_order_equal_a_forward_whose_question_sees_rotated_keys(
