@@ -213,7 +213,8 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
             raise ModelNotFound(f"{directory}: no {needed}; give a local directory in the Hugging Face layout, or 'reader'")
     family = _family(directory)
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    with _quiet(transformers):
+    try:
+        with _quiet(transformers):
             network, report = getattr(transformers, family.model).from_pretrained(
                 directory, local_files_only=True, dtype=dtype, attn_implementation=attention, use_safetensors=True, output_loading_info=True
             )
