@@ -94,7 +94,7 @@ class Decode:
 
     def _forward(self, ids: Sequence[int], position: int) -> Tensor:
         positions = torch.arange(position, position + len(ids)).expand(self.backbone.axes, 1, -1)
-        return self.backbone.forward(torch.tensor([list(ids)]), positions, self.assembly.cache)[0, -1].float()  # type: ignore[arg-type]
+        return self.backbone.forward(torch.tensor([list(ids)]), positions, self.assembly.cache)[0, -1].float()
 
     def _end(self, finish: Finish, writer: Writer) -> Iterator[Piece]:
         self.finish = finish

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from app.command import build_parser, run
 
@@ -136,7 +136,7 @@ def _demo(args: argparse.Namespace) -> int:
     return demo(args.home)
 
 
-def _counter(what: str) -> object:
+def _counter(what: str) -> Callable[[int, int], None]:
     """A progress line on a terminal, and nothing in a file."""
 
     def show(done: int, total: int) -> None:

@@ -25,6 +25,7 @@ from renderer.errors import RendererError
 from retrieval.errors import NameTaken, RetrievalError
 from retrieval.index import VectorIndex
 from retrieval.types import DocumentRow
+from retrieval.vectors import Vectors
 
 from .chunk import chunk
 from .errors import Cancelled, IngestError
@@ -32,7 +33,7 @@ from .leaves import Leaves, compile_missing, lay_out, missing_keys
 from .load import load
 from .names import document_name
 from .remove import remove_files
-from .types import Document, Done, Failure, Progress, Report
+from .types import Document, Done, Failure, Progress, Report, Stage
 from .workshop import Workshop
 
 Listener = Callable[[Progress], None]
@@ -96,8 +97,8 @@ def ingest_file(
     """
     begun = time.perf_counter()
 
-    def step(stage: str) -> Callable[[int, int], None]:
-        return lambda done, total: progress(Progress(name, stage, done, total))  # type: ignore[arg-type]
+    def step(stage: Stage) -> Callable[[int, int], None]:
+        return lambda done, total: progress(Progress(name, stage, done, total))
 
     step("load")(0, 0)
     if cancelled():
@@ -134,12 +135,12 @@ def ingest_file(
     )
 
 
-def _commit(row: DocumentRow, leaves: Leaves, vectors: object, workshop: Workshop, replaces: str | None) -> None:
+def _commit(row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Workshop, replaces: str | None) -> None:
     """Write the catalogue's rows while holding the writer's lock. A page that somebody's deletion has taken meanwhile is compiled again."""
     while True:
         with workshop.home.writing():
             if not missing_keys(leaves, workshop):
-                workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)  # type: ignore[arg-type]
+                workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)
                 remove_files(workshop)
                 return
         lay_out(leaves.chunks, workshop, lambda *_: None, lambda: False)

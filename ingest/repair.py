@@ -8,7 +8,7 @@ from cache_compiler.errors import CorruptCache
 from renderer.types import image_key
 
 from .leaves import compile_missing, lay_out, missing_keys
-from .types import Progress
+from .types import Progress, Stage
 from .workshop import Workshop
 
 
@@ -28,15 +28,16 @@ def repair(
         for key in sorted({image_key(page.key, dpi) for chunk in chunks for page in chunk.pages for dpi in workshop.dpis}):
             if workshop.store.has(key) and not _sound(workshop, key):
                 workshop.store.remove(key)
-        name = document.name
-        leaves = lay_out(chunks, workshop, lambda done, total, name=name: progress(Progress(name, "rasterise", done, total)), cancelled)
+        leaves = lay_out(chunks, workshop, _step(progress, document.name, "rasterise"), cancelled)
         if missing_keys(leaves, workshop):
-            mended += compile_missing(
-                leaves, workshop, lambda done, total, name=name: progress(Progress(name, "compile", done, total)), cancelled
-            )
+            mended += compile_missing(leaves, workshop, _step(progress, document.name, "compile"), cancelled)
     with workshop.home.writing():
         workshop.store.seal()
     return tuple(mended)
+
+
+def _step(progress: Callable[[Progress], None], name: str, stage: Stage) -> Callable[[int, int], None]:
+    return lambda done, total: progress(Progress(name, stage, done, total))
 
 
 def _sound(workshop: Workshop, key: str) -> bool:

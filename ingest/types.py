@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+Stage = Literal["load", "chunk", "paginate", "rasterise", "compile", "store", "index", "done", "skipped", "failed"]
+
 
 @dataclass(frozen=True)
 class Block:
@@ -88,7 +90,7 @@ class Progress:
     """Where a run stands: the file, its stage, and done of total in that stage (files, pages or page images)."""
 
     name: str
-    stage: Literal["load", "chunk", "paginate", "rasterise", "compile", "store", "index", "done", "skipped", "failed"]
+    stage: Stage
     done: int = 0
     total: int = 0
     detail: dict[str, str] = field(default_factory=dict)

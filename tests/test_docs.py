@@ -35,7 +35,9 @@ def test_ci_runs_the_readmes_test_command() -> None:
 def test_every_dependency_is_pinned() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    pinned = {line.partition("==")[0].lower() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if "==" in line}
+    pinned = {
+        line.partition("==")[0].lower() for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines() if "==" in line
+    }
     names = {re.split(r"[><=\[ ;]", name)[0].lower() for name in wanted}
     assert not names - pinned
 

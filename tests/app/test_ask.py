@@ -70,7 +70,12 @@ def test_every_page_says_where_it_came_from_and_where_it_was_placed(asked: House
 
 @pytest.mark.parametrize(
     ("text", "collection", "error"),
-    [("", "default", "EmptyQuestion"), (" \n", "default", "EmptyQuestion"), ("x" * 100_000, "default", "QuestionTooLong"), ("Who?", "nowhere", "UnknownCollection")],
+    [
+        ("", "default", "EmptyQuestion"),
+        (" \n", "default", "EmptyQuestion"),
+        ("x" * 100_000, "default", "QuestionTooLong"),
+        ("Who?", "nowhere", "UnknownCollection"),
+    ],
 )
 def test_what_cannot_be_answered_ends_in_its_own_error(asked: House, text: str, collection: str, error: str) -> None:
     events = list(answer(asked.question(text, collection), asked))

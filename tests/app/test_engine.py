@@ -115,7 +115,14 @@ def test_characters_of_several_tokens_are_shown_whole() -> None:
 
 @pytest.mark.parametrize(
     ("ids", "looping"),
-    [([1] * 12, True), ([1, 2] * 6, True), ([5, 1, 2, 3] * 4, True), ([1, 2, 3, 4, 5, 6], False), ([0] * 4, False), ([7, 0, 0, 0, 1], False)],
+    [
+        ([1] * 12, True),
+        ([1, 2] * 6, True),
+        ([5, 1, 2, 3] * 4, True),
+        ([1, 2, 3, 4, 5, 6], False),
+        ([0] * 4, False),
+        ([7, 0, 0, 0, 1], False),
+    ],
 )
 def test_a_run_that_repeats_is_a_loop_and_a_few_equal_digits_are_not(ids: list[int], looping: bool) -> None:
     assert loops(ids) is looping
