@@ -71,7 +71,11 @@ def test_one_cached_page_answers_as_a_full_prefill_does(backbone: Backbone, imag
 
 def test_full_prefill_is_what_the_stock_class_does_with_its_own_positions(backbone: Backbone, images: list[PageImage]) -> None:
     """The judge itself is judged: no explicit positions, no cache of ours, only the class and its image processor."""
-    ids = [*backbone.template.prefix, *(i for image in images for i in backbone.template.page_ids(image.tokens)), *backbone.question_ids(QUESTION)]
+    ids = [
+        *backbone.template.prefix,
+        *(i for image in images for i in backbone.template.page_ids(image.tokens)),
+        *backbone.question_ids(QUESTION),
+    ]
     tokens = torch.tensor([ids])
     values, grid = backbone.pixels([image.image for image in images])
     with torch.inference_mode():
@@ -101,7 +105,11 @@ class Layout:
 
 
 def layout(backbone: Backbone, images: Sequence[PageImage]) -> Layout:
-    parts = [list(backbone.template.prefix), *(backbone.template.page_ids(image.tokens) for image in images), backbone.question_ids(QUESTION)]
+    parts = [
+        list(backbone.template.prefix),
+        *(backbone.template.page_ids(image.tokens) for image in images),
+        backbone.question_ids(QUESTION),
+    ]
     return Layout(torch.tensor([[token for part in parts for token in part]]), [len(part) for part in parts])
 
 
@@ -132,7 +140,12 @@ def native(backbone: Backbone, plan: Layout, positions: Tensor, allowed: Tensor,
     values, grid = backbone.pixels([image.image for image in images])
     with torch.inference_mode():
         return backbone.model(
-            input_ids=plan.ids, attention_mask=mask[None, None], position_ids=positions, pixel_values=values, image_grid_thw=grid, use_cache=False
+            input_ids=plan.ids,
+            attention_mask=mask[None, None],
+            position_ids=positions,
+            pixel_values=values,
+            image_grid_thw=grid,
+            use_cache=False,
         ).logits[0, -plan.lengths[-1] :]
 
 
@@ -147,8 +160,12 @@ def compile_at(backbone: Backbone, image: PageImage, prefix: Prefix, start: int)
     keys.copy_(prefix.keys[:, None])
     values.copy_(prefix.values[:, None])
     with backbone.capture() as taken:
-        backbone.forward(torch.tensor([backbone.template.page_ids(image.tokens)]), anchor.positions()[:, None], cache, backbone.pixels([image.image]))
-    return Canonical(image.key, torch.stack([k[0] for k in taken]), cache.value_slab[:, 0, :, prefix.length :].clone(), anchor.rows, anchor.columns)
+        backbone.forward(
+            torch.tensor([backbone.template.page_ids(image.tokens)]), anchor.positions()[:, None], cache, backbone.pixels([image.image])
+        )
+    return Canonical(
+        image.key, torch.stack([k[0] for k in taken]), cache.value_slab[:, 0, :, prefix.length :].clone(), anchor.rows, anchor.columns
+    )
 
 
 def test_pages_compiled_where_they_are_served_equal_a_block_mask(backbone: Backbone, images: list[PageImage]) -> None:
@@ -184,7 +201,9 @@ def rotated_on() -> dict[str, object]:
     """An attention function whose last rows see every key rotated on by a shift of its own; all other rows see them as compiled."""
     state: dict[str, object] = {}
 
-    def attention(module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **_: object) -> tuple[Tensor, None]:
+    def attention(
+        module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **_: object
+    ) -> tuple[Tensor, None]:
         backbone: Backbone = state["backbone"]  # type: ignore[assignment]
         shift: Tensor = state["shift"]  # type: ignore[assignment]
         last: int = state["question"]  # type: ignore[assignment]
@@ -212,7 +231,9 @@ def test_canonical_pages_in_any_order_equal_a_forward_whose_question_sees_rotate
         plan = layout(backbone, chosen)
         served, anchors = serve_positions(backbone, chosen)
         at_compile = [Anchor(prefix.length, *image.cells) for image in chosen]
-        positions = torch.cat([served[:, 0, : prefix.length], *(a.positions() for a in at_compile), served[:, 0, -plan.lengths[-1] :]], 1)[:, None]
+        positions = torch.cat([served[:, 0, : prefix.length], *(a.positions() for a in at_compile), served[:, 0, -plan.lengths[-1] :]], 1)[
+            :, None
+        ]
         shifts = [0, *(anchor.start - prefix.length for anchor in anchors), 0]
         rotated_on.update(
             backbone=backbone, question=plan.lengths[-1], shift=torch.repeat_interleave(torch.tensor(shifts), torch.tensor(plan.lengths))

@@ -11,7 +11,10 @@ from renderer.types import PageImage
 
 def test_rows_and_positions_of_two_pages_are_laid_end_to_end() -> None:
     backbone = random_backbone("tiny")
-    images = [PageImage(f"{n:032x}", 72, 16, Image.fromarray(np.full((16 * h, 16 * w, 3), 90 * n, np.uint8))) for n, (h, w) in enumerate([(2, 5), (4, 3)])]
+    images = [
+        PageImage(f"{n:032x}", 72, 16, Image.fromarray(np.full((16 * h, 16 * w, 3), 90 * n, np.uint8)))
+        for n, (h, w) in enumerate([(2, 5), (4, 3)])
+    ]
     assembly = full_prefill(backbone, images, room=3)
     first, second = assembly.segments
     assert (first.first, first.last, first.anchor.start) == (4, 4 + 12, 4)

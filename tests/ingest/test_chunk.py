@@ -43,7 +43,7 @@ def cut(document: Document, style: PageStyle, limits: Limits | None = None) -> l
 
 
 def bare(text: str) -> str:
-    return "".join(text.split())
+    return "".join(text.replace("\u200b", " ").split())
 
 
 def check(document: Document, style: PageStyle) -> list[Chunk]:
@@ -63,9 +63,14 @@ WORDS = st.text(alphabet="ab\u4f60\u3002.!?:-  \n", max_size=400)
 LONG = st.integers(0, 1500).map(lambda count: "w" * count)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.one_of(WORDS, LONG, st.sampled_from(["\x0c", "\n\n", "  row: 1\n", "Head:\n", "\u0301", "\u200b x"])), max_size=8),
+    st.lists(
+        st.one_of(
+            WORDS, LONG, st.sampled_from(["\x0c", "\n\n", "  row: 1\n", "Head:\n", "\u0301", "\u200b x", "\x0c\u200b" * 9, "\u200b" * 5000])
+        ),
+        max_size=8,
+    ),
     st.sampled_from(sorted(STYLES)),
 )
 def test_every_character_is_in_exactly_one_chunk_that_fits_a_page(parts: list[str], style: str) -> None:

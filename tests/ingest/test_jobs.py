@@ -38,7 +38,9 @@ def test_an_upload_becomes_a_document_and_leaves_no_spool(workshop: Workshop, re
 
 
 def test_an_acknowledged_upload_survives_the_death_of_its_process(workshop: Workshop, records: Path, open_at: Open) -> None:
-    row = JobQueue(workshop).submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default")  # never started: the process dies here
+    row = JobQueue(workshop).submit(
+        "a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default"
+    )  # never started: the process dies here
     workshop.catalogue.update_job(row.id, state="running")
     queue = JobQueue(open_at(workshop.home.root))
     queue.start()
