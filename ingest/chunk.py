@@ -1,6 +1,6 @@
 """A document and a page style go in; its chunks come out, in order, each as much text as fills one page.
 
-Every character that is not white space is in exactly one chunk, and [start, end) is where it stands in the document's text.
+Every character that is neither white space nor of no width is in exactly one chunk, and [start, end) is where it stands in the document's text.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from itertools import accumulate, islice, pairwise
 
 from ingest.errors import TooLarge
+from ingest.parsers.parsed import visible
 from ingest.types import Document, Limits
 from ingest.units import Unit, units
 from renderer.measure import Measure
@@ -37,6 +38,9 @@ def chunk(document: Document, document_id: str, style: PageStyle, limits: Limits
                 "raise that limit or split the file"
             )
         text = _laid_out(document.text, held, style)
+        if not visible(text):
+            # Characters of no width alone make no page.
+            continue
         first = held[0]
         chunks.append(
             Chunk(

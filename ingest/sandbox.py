@@ -106,7 +106,8 @@ def _understood(reply: bytes, code: int, limits: Limits, complaints: IO[bytes]) 
         answer = json.loads(reply) if code == 0 else None
     except ValueError:
         answer = None
-    if isinstance(answer, dict) and not answer.get("out_of_memory"):
+    answer = answer if isinstance(answer, dict) else None
+    if answer is not None and not answer.get("out_of_memory"):
         return answer
     complaints.seek(0, os.SEEK_END)
     complaints.seek(max(0, complaints.tell() - 4000))
