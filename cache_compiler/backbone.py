@@ -189,7 +189,8 @@ class Backbone:
 
     def rotate(self, keys: Tensor, table: Table) -> Tensor:
         """Un-rotated keys [b or layers, heads, n, d] -> rotated, by the modelling file's own function (QV-PIC, equation 2)."""
-        rotated: Tensor = self._rotary.apply_rotary_pos_emb(keys, keys, *table)[1]
+        # The function rotates queries too; one row of them is the least it takes.
+        rotated: Tensor = self._rotary.apply_rotary_pos_emb(keys[:1, :1], keys, *table)[1]
         return rotated
 
 
