@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from eval.prose import Heading, Paragraph, Part, Table
+from .prose import Heading, Paragraph, Part, Table
 
 _DATE = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from random import Random
 from typing import Literal
 
-from eval import world
+from . import world
 
 Kind = Literal["build", "sections"]
 

@@ -11,9 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from eval import formats
-from eval.prose import LIBRARY_RULES, MUSEUM_LEAFLET, Paragraph
-from eval.records import Sample, samples
+from . import formats
+from .prose import LIBRARY_RULES, MUSEUM_LEAFLET, Paragraph
+from .records import Sample, samples
 
 FOLDER = Path(__file__).resolve().parent.parent / "samples"
 

@@ -11,16 +11,17 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate, islice, pairwise
 
-from ingest.errors import TooLarge
-from ingest.parsers.parsed import visible
-from ingest.types import Document, Limits
-from ingest.units import Unit, units
 from renderer.measure import Measure
 from renderer.paginate import line_width, prepare
 from renderer.typeface import typeface
 from renderer.types import PageStyle
 from renderer.wrap import wrap
 from retrieval.types import Chunk
+
+from .errors import TooLarge
+from .parsers.parsed import visible
+from .types import Document, Limits
+from .units import Unit, units
 
 # How full a page must be before the next top-level section, or the source's next page, starts a new one.
 _SECTION_FILL = 0.5

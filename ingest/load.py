@@ -13,9 +13,9 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from ingest import errors, sandbox
-from ingest.errors import DamagedFile, EmptyFile, IngestError, LoadError, TooLarge, UnsupportedType
-from ingest.types import Block, Document, Limits
+from . import errors, sandbox
+from .errors import DamagedFile, EmptyFile, IngestError, LoadError, TooLarge, UnsupportedType
+from .types import Block, Document, Limits
 
 # Extension -> (parser, media type).
 KINDS: dict[str, tuple[str, str]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from ingest.errors import BadName
+from .errors import BadName
 
 LONGEST = 255
 

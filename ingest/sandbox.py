@@ -16,8 +16,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from ingest.errors import Cancelled, ParserStopped
-from ingest.types import Limits
+from .errors import Cancelled, ParserStopped
+from .types import Limits
 
 _ROOT = Path(__file__).resolve().parent.parent
 _POLL = 0.05

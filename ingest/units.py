@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ingest.parsers.parsed import SECTION
-from ingest.types import Block, Document
+from .parsers.parsed import SECTION
+from .types import Block, Document
 
 
 @dataclass(frozen=True, slots=True)

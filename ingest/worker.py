@@ -15,8 +15,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ingest.errors import EmptyFile, LoadError, TooLarge
-from ingest.types import Limits
+from .errors import EmptyFile, LoadError, TooLarge
+from .types import Limits
 
 PARSERS = ("text", "markdown", "html", "docx", "pdf")
 

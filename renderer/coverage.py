@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from renderer.normalise import code_points, normalise
-from renderer.typeface import typeface
-from renderer.types import PageStyle
+from .normalise import code_points, normalise
+from .typeface import typeface
+from .types import PageStyle
 
 _SHOWN = 10
 

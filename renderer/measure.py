@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from renderer.normalise import is_normal, normalise
-from renderer.paginate import line_width, prepare, width_of
-from renderer.typeface import typeface
-from renderer.types import PageStyle
-from renderer.wrap import wrap
+from .normalise import is_normal, normalise
+from .paginate import line_width, prepare, width_of
+from .typeface import typeface
+from .types import PageStyle
+from .wrap import wrap
 
 
 class Measure:

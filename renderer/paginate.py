@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Iterator
 
-from renderer.errors import RendererError
-from renderer.normalise import Normalised, normalise, with_marks
-from renderer.typeface import Typeface, typeface
-from renderer.types import Line, Page, PageStyle
-from renderer.wrap import MARK, wrap
+from .errors import RendererError
+from .normalise import Normalised, normalise, with_marks
+from .typeface import Typeface, typeface
+from .types import Line, Page, PageStyle
+from .wrap import MARK, wrap
 
 
 def paginate(text: str, style: PageStyle) -> list[Page]:

@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image, ImageDraw, ImageFont
 
-from renderer.errors import PageTooLarge, RendererError
-from renderer.typeface import typeface
-from renderer.types import Line, Page, PageImage, PageStyle
-from renderer.wrap import MARK
+from .errors import PageTooLarge, RendererError
+from .typeface import typeface
+from .types import Line, Page, PageImage, PageStyle
+from .wrap import MARK
 
 DPI_RANGE = (36, 300)
 # Glyph's auto-crop: what differs from the background by more than this many of 256 grey levels is ink.

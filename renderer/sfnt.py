@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from renderer.errors import FontProblem
+from .errors import FontProblem
 
 CODE_POINTS = 0x110000
 

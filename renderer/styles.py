@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from renderer.errors import RendererError, UnknownStyle
-from renderer.typeface import read_font
-from renderer.types import PageStyle
+from .errors import RendererError, UnknownStyle
+from .typeface import read_font
+from .types import PageStyle
 
 FONT = Path(__file__).resolve().parent / "fonts" / "DejaVuSans.ttf"
 FONT_SHA256 = "abdc775b21b1bc470d50c97e790d276f2054b7504e56e5bd3e64f48d68582322"

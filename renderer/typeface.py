@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from PIL import ImageFont, features
 
-from renderer.errors import FontProblem
-from renderer.normalise import code_points
-from renderer.sfnt import Metrics, read_metrics
-from renderer.types import PageStyle
+from .errors import FontProblem
+from .normalise import code_points
+from .sfnt import Metrics, read_metrics
+from .types import PageStyle
 
 # What a shaper hides: characters that steer the text and draw nothing (HarfBuzz's default ignorables).
 _HIDDEN = (

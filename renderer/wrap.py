@@ -8,8 +8,8 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
-from renderer.normalise import code_points
-from renderer.typeface import Typeface
+from .normalise import code_points
+from .typeface import Typeface
 
 MARK = "\\n"
 

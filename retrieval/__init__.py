@@ -1,9 +1,9 @@
 """Questions go in; hits and a resolution plan come out. The room's names that load nothing heavy; `index`, `retriever` and the
 embedders are imported from their files, for they bring FAISS and torch with them."""
 
-from retrieval.catalogue import Catalogue
-from retrieval.embedder import Embedder, load_embedder
-from retrieval.errors import (
+from .catalogue import Catalogue
+from .embedder import Embedder, load_embedder
+from .errors import (
     CatalogueTooNew,
     EmbedderMismatch,
     EmbedderUnavailable,
@@ -15,8 +15,8 @@ from retrieval.errors import (
     UnknownJob,
     UnknownPage,
 )
-from retrieval.plan import make_plan
-from retrieval.types import Budget, Chunk, CollectionRow, DocumentRow, Hit, JobRow, PageRef, PageRow, Pick, Plan, Receipt
+from .plan import make_plan
+from .types import Budget, Chunk, CollectionRow, DocumentRow, Hit, JobRow, PageRef, PageRow, Pick, Plan, Receipt
 
 __all__ = [
     "Budget",

@@ -16,9 +16,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from retrieval.embedder import load_encoder, weights_digest
-from retrieval.errors import EmbedderUnavailable, RetrievalError
-from retrieval.vectors import Vectors, unit_rows
+from .embedder import load_encoder, weights_digest
+from .errors import EmbedderUnavailable, RetrievalError
+from .vectors import Vectors, unit_rows
 
 REPOSITORY = "BAAI/bge-m3"
 # The model card's limit.

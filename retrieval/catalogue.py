@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from retrieval import content, documents, jobs
-from retrieval.connections import Connections
-from retrieval.errors import EmbedderMismatch
-from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Receipt
-from retrieval.vectors import Ids, Vectors
+from . import content, documents, jobs
+from .connections import Connections
+from .errors import EmbedderMismatch
+from .types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Receipt
+from .vectors import Ids, Vectors
 
 
 class Catalogue:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from retrieval.errors import RetrievalError
-from retrieval.schema import connect
+from .errors import RetrievalError
+from .schema import connect
 
 
 class Connections:

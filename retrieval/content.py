@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from retrieval.errors import UnknownCollection, UnknownDocument, UnknownPage
-from retrieval.types import Chunk, CollectionRow, DocumentRow, PageRef, PageRow
-from retrieval.vectors import Ids, Vectors
+from .errors import UnknownCollection, UnknownDocument, UnknownPage
+from .types import Chunk, CollectionRow, DocumentRow, PageRef, PageRow
+from .vectors import Ids, Vectors
 
 DOCUMENT = "id, collection, name, source, sha256, bytes, media, chars, chunks, pages, notes"
 

@@ -7,10 +7,11 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 
 from renderer.types import image_key
-from retrieval import content
-from retrieval.errors import NameTaken, RetrievalError
-from retrieval.types import Chunk, CollectionRow, DocumentRow, PageRow, Receipt
-from retrieval.vectors import Vectors, check_rows
+
+from . import content
+from .errors import NameTaken, RetrievalError
+from .types import Chunk, CollectionRow, DocumentRow, PageRow, Receipt
+from .vectors import Vectors, check_rows
 
 
 def add(

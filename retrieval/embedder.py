@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-from retrieval.errors import EmbedderUnavailable
-from retrieval.vectors import Vectors
+from .errors import EmbedderUnavailable
+from .vectors import Vectors
 
 
 class Embedder(Protocol):
@@ -39,20 +39,20 @@ def load_embedder(name: str = "minilm", device: str = "cpu") -> Embedder:
     Raises EmbedderUnavailable with the cure where package or files are missing.
     """
     if name == "minilm":
-        from retrieval.minilm import MiniLM, packaged_folder
+        from .minilm import MiniLM, packaged_folder
 
         return MiniLM(packaged_folder(), device)
     if name == "bge-m3":
-        from retrieval.bge_m3 import BgeM3, cached_folder
+        from .bge_m3 import BgeM3, cached_folder
 
         return BgeM3(cached_folder(), device)
     folder = Path(name)
     if (folder / "colbert_linear.pt").is_file():
-        from retrieval.bge_m3 import BgeM3
+        from .bge_m3 import BgeM3
 
         return BgeM3(folder, device)
     if (folder / "1_Pooling" / "config.json").is_file():
-        from retrieval.minilm import MiniLM
+        from .minilm import MiniLM
 
         return MiniLM(folder, device)
     raise EmbedderUnavailable(

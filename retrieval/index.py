@@ -11,10 +11,10 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from retrieval.catalogue import Catalogue
-from retrieval.errors import RetrievalError
-from retrieval.types import CollectionRow
-from retrieval.vectors import Ids, Vectors, digest
+from .catalogue import Catalogue
+from .errors import RetrievalError
+from .types import CollectionRow
+from .vectors import Ids, Vectors, digest
 
 # Raise it with every change of what is written; older files are then built again.
 FORMAT = 1

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, get_args
 
-from retrieval.errors import RetrievalError, UnknownJob
-from retrieval.types import JobRow, JobState
+from .errors import RetrievalError, UnknownJob
+from .types import JobRow, JobState
 
 COLUMNS = "id, collection, name, spool, state, stage, done, total, document, error, detail"
 STATES = get_args(JobState)

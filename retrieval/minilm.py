@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from retrieval.embedder import load_encoder, weights_digest
-from retrieval.errors import EmbedderUnavailable
-from retrieval.vectors import Vectors, unit_rows
+from .embedder import load_encoder, weights_digest
+from .errors import EmbedderUnavailable
+from .vectors import Vectors, unit_rows
 
 # The model card's limit, with [CLS] and [SEP]; the position table is longer, but the model was not trained beyond.
 WINDOW = 256

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from retrieval.errors import RetrievalError
-from retrieval.types import Budget, Hit, Pick, Plan, Why
+from .errors import RetrievalError
+from .types import Budget, Hit, Pick, Plan, Why
 
 # A float32 cosine is good to about 1e-7. A mass that misses alpha by less than this share of itself has reached it: otherwise two
 # equal pages at alpha = 0.5 would be promoted both or singly by the last bit of a dot product. Sums are `math.fsum`, so they add no

@@ -5,12 +5,12 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-from retrieval.catalogue import Catalogue
-from retrieval.embedder import Embedder
-from retrieval.errors import EmbedderMismatch, EmptyQuestion
-from retrieval.index import VectorIndex
-from retrieval.types import Chunk, Hit
-from retrieval.vectors import Vectors
+from .catalogue import Catalogue
+from .embedder import Embedder
+from .errors import EmbedderMismatch, EmptyQuestion
+from .index import VectorIndex
+from .types import Chunk, Hit
+from .vectors import Vectors
 
 # How often a search starts again because chunks it found were deleted under it.
 RETRIES = 3

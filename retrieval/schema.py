@@ -6,7 +6,7 @@ import sqlite3
 import time
 from pathlib import Path
 
-from retrieval.errors import CatalogueTooNew, RetrievalError
+from .errors import CatalogueTooNew, RetrievalError
 
 # PRAGMA user_version. Raise it with every change of the tables.
 FORMAT = 1

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from retrieval.errors import RetrievalError
+from .errors import RetrievalError
 
 Vectors = NDArray[np.float32]
 Ids = NDArray[np.int64]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from eval.training.tokenizer import Vocabulary
+    from .tokenizer import Vocabulary
 
 _ABOUT = """Train a reader of record pages from nothing, on a CPU.
 
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # torch takes seconds to import: after --help and mistakes in the arguments.
     import torch
 
-    from eval.training.checkpoint import CheckpointError
+    from .checkpoint import CheckpointError
 
     torch.set_num_threads(args.threads)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -71,9 +71,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _see(args: argparse.Namespace) -> bool:
-    from eval.training.model import SIZES, network
-    from eval.training.pages import Press
-    from eval.training.see import See, SeeOptions
+    from .model import SIZES, network
+    from .pages import Press
+    from .see import See, SeeOptions
 
     size = SIZES[args.size]
     stage = See(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary)), _given(SeeOptions(), args))
@@ -81,10 +81,10 @@ def _see(args: argparse.Namespace) -> bool:
 
 
 def _answer(args: argparse.Namespace) -> bool:
-    from eval.training.answer import Answer, AnswerOptions
-    from eval.training.checkpoint import load, read_header
-    from eval.training.model import network
-    from eval.training.pages import Press
+    from .answer import Answer, AnswerOptions
+    from .checkpoint import load, read_header
+    from .model import network
+    from .pages import Press
 
     start = args.start or args.out / "see.safetensors"
     size = read_header(start).size
@@ -98,7 +98,7 @@ def _answer(args: argparse.Namespace) -> bool:
 def _export(args: argparse.Namespace) -> bool:
     from transformers.utils import logging
 
-    from eval.training.export import export
+    from .export import export
 
     logging.disable_progress_bar()
     export(args.out / "answer.safetensors", _vocabulary(args, 0), args.out / "model")
@@ -108,7 +108,7 @@ def _export(args: argparse.Namespace) -> bool:
 
 def _train(stage: Any, args: argparse.Namespace) -> bool:
     """Whether the stage came to its end; a stage that was stopped is not built upon."""
-    from eval.training.loop import Allowance, train
+    from .loop import Allowance, train
 
     allowance = Allowance(args.minutes, args.steps)
     at = train(stage, args.out / f"{stage.name}.safetensors", allowance, args.seed, args.save_every)
@@ -117,8 +117,8 @@ def _train(stage: Any, args: argparse.Namespace) -> bool:
 
 def _vocabulary(args: argparse.Namespace, size: int, elsewhere: Path | None = None) -> Vocabulary:
     """The run's tokenizer: its own, that of the run it starts from, or a newly learnt one of `size` (0: there must be one)."""
-    from eval.training.checkpoint import CheckpointError
-    from eval.training.tokenizer import Vocabulary, train_vocabulary
+    from .checkpoint import CheckpointError
+    from .tokenizer import Vocabulary, train_vocabulary
 
     own = args.out / "tokenizer.json"
     if own.exists():

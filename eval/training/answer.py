@@ -17,13 +17,13 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from eval.training import guide
-from eval.training.lessons import Course, Lesson, Transcript, draw_lesson, transcribe
-from eval.training.loop import optimisers
-from eval.training.model import Eye, Size, positions
-from eval.training.pages import Press
-from eval.training.see import PieceHead
-from eval.training.tokenizer import Mark
+from . import guide
+from .lessons import Course, Lesson, Transcript, draw_lesson, transcribe
+from .loop import optimisers
+from .model import Eye, Size, positions
+from .pages import Press
+from .see import PieceHead
+from .tokenizer import Mark
 
 # Words of a text context count less than words of an answer: they are many, and half of them cannot be foreseen.
 _CONTEXT_WEIGHT = 0.3

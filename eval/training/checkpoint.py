@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from eval.training.model import Size
+from .model import Size
 
 
 @dataclass(frozen=True)

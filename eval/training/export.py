@@ -8,9 +8,9 @@ from typing import Any
 
 from transformers import Glm4vForConditionalGeneration, PreTrainedTokenizerFast
 
-from eval.training.checkpoint import load, read_header
-from eval.training.model import MERGE, PATCH, configuration, network
-from eval.training.tokenizer import NAMES, Mark, Vocabulary
+from .checkpoint import load, read_header
+from .model import MERGE, PATCH, configuration, network
+from .tokenizer import NAMES, Mark, Vocabulary
 
 # The prompt the reader was trained on, as a template: [gMASK]<sop><|user|>, pages, question, <|assistant|>.
 TEMPLATE = (

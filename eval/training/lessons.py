@@ -9,9 +9,10 @@ from random import Random
 from torch import Tensor
 
 from eval.records import WIDTH, Query, build, sections
-from eval.training.model import Segment
-from eval.training.pages import Press, Sheet
-from eval.training.tokenizer import Mark, Vocabulary
+
+from .model import Segment
+from .pages import Press, Sheet
+from .tokenizer import Mark, Vocabulary
 
 # Two in three pages are drawn at 72 DPI, as most of a served context is.
 _DPIS = (72, 72, 120)

@@ -17,9 +17,9 @@ from typing import Protocol
 import torch
 from torch import Tensor, nn
 
-from eval.training.checkpoint import CheckpointError, Header, load, save
-from eval.training.model import Size
-from eval.training.muon import Muon
+from .checkpoint import CheckpointError, Header, load, save
+from .model import Size
+from .muon import Muon
 
 WARM_UP = 100  # steps
 # The rate falls linearly over the last 60 % of the allowance, to 5 %.

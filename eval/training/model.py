@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import Glm4vConfig, Glm4vForConditionalGeneration
 
-from eval.training.tokenizer import Mark
+from .tokenizer import Mark
 
 # The eye looks at patches of 8 px; 2 x 2 of them are one visual token (a cell of 16 px, as the page style has it).
 PATCH, MERGE = 8, 2

@@ -13,10 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from eval.training.model import MERGE, PATCH
-from eval.training.tokenizer import Vocabulary
 from renderer import Line, PageStyle, paginate, preset, rasterise
 from renderer.typeface import typeface
+
+from .model import MERGE, PATCH
+from .tokenizer import Vocabulary
 
 # The printable ASCII characters, numbered from 1; 0 is "nothing here".
 CHARACTERS = {chr(code): code - 31 for code in range(32, 127)}

@@ -18,9 +18,10 @@ from torch import Tensor, nn
 
 from eval import world
 from eval.records import WIDTH
-from eval.training.loop import optimisers
-from eval.training.model import Eye, Size
-from eval.training.pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press
+
+from .loop import optimisers
+from .model import Eye, Size
+from .pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press
 
 DPIS = (72, 120)
 # Pages of every height that may come, few lines more often: many small pages make a step cheap.

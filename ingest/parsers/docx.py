@@ -10,8 +10,9 @@ from typing import Any
 
 from ingest.encoding import clean
 from ingest.errors import DamagedFile, PasswordNeeded, TooLarge, UnsupportedType
-from ingest.parsers.parsed import Draft, Parsed
 from ingest.types import Limits
+
+from .parsed import Draft, Parsed
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"

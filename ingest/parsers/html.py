@@ -7,8 +7,9 @@ from typing import Any
 
 from ingest.encoding import clean, decode
 from ingest.errors import DamagedFile
-from ingest.parsers.parsed import Draft, Kind, Parsed, visible
 from ingest.types import Limits
+
+from .parsed import Draft, Kind, Parsed, visible
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}?charset\s*=\s*[\"']?\s*([A-Za-z0-9_.:-]+)", re.I)
 _XML = re.compile(rb"<\?xml[^>]{0,200}?encoding\s*=\s*[\"']([A-Za-z0-9_.:-]+)", re.I)

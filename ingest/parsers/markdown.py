@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ingest.encoding import decode
-from ingest.parsers.parsed import Draft, Kind, Parsed, visible
 from ingest.types import Limits
+
+from .parsed import Draft, Kind, Parsed, visible
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -85,7 +86,7 @@ class _Reader:
             case "fence" | "code_block":
                 self.write(token.content)
             case "html_block":
-                from ingest.parsers.html import read_into
+                from .html import read_into
 
                 if visible(token.content):
                     read_into(self.draft, token.content)

@@ -13,9 +13,10 @@ from typing import Any
 
 from ingest.encoding import clean
 from ingest.errors import DamagedFile, NoText, PasswordNeeded, TooLarge
-from ingest.parsers.layout import Line, Region, regions
-from ingest.parsers.parsed import Draft, Parsed, visible
 from ingest.types import Limits
+
+from .layout import Line, Region, regions
+from .parsed import Draft, Parsed, visible
 
 # Ligatures are drawing, not spelling: "fi" must be found in "Unified". Full-width and superscript forms are spelling and stay.
 _LIGATURES = {

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from ingest.encoding import decode
-from ingest.parsers.parsed import Draft, Parsed, visible
 from ingest.types import Limits
+
+from .parsed import Draft, Parsed, visible
 
 _TITLE = re.compile(r"\S.{0,118}:$")
 
