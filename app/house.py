@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from cache_compiler.backbone import Backbone, load_backbone
+from cache_compiler.backbone import Backbone
+from cache_compiler.load import load_backbone
 from cache_compiler.prefix import Prefix
 from cache_compiler.store import CacheStore
 from ingest.home import Home
 from ingest.jobs import JobQueue
-from ingest.workshop import Workshop, open_workshop
+from ingest.opening import open_workshop
+from ingest.workshop import Workshop
 from retrieval.catalogue import Catalogue
 from retrieval.embedder import load_embedder
 from retrieval.retriever import Retriever

@@ -1,4 +1,4 @@
-"""A model directory goes in; a `Backbone` comes out: forward passes with explicit positions, un-rotated keys, the model's own rotation.
+"""A model, its tokenizer and its image processor go in; a `Backbone` comes out: explicit positions, un-rotated keys, its own rotation.
 
 The one place that knows how a vision-language model is called. A family is a row in `FAMILIES`; one that is not there, or
 whose self-check fails, is refused, never used quietly.
@@ -7,7 +7,6 @@ whose self-check fails, is refused, never used quietly.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sys
 import threading
@@ -18,15 +17,12 @@ from typing import Any
 
 import torch
 from PIL import Image
-from safetensors import SafetensorError
 from torch import Tensor, nn
 
-from .card import Card, read_card
-from .errors import ContextTooLong, ModelNotFound, UnsupportedFamily
+from .card import Card
+from .errors import ContextTooLong, UnsupportedFamily
 from .slab import SlabCache
 from .template import Template, derive_template, question_ids
-
-READER = Path(__file__).resolve().parent / "reader"
 
 
 @dataclass(frozen=True)
@@ -192,65 +188,3 @@ class Backbone:
         # The function rotates queries too; one row of them is the least it takes.
         rotated: Tensor = self._rotary.apply_rotary_pos_emb(keys[:1, :1], keys, *table)[1]
         return rotated
-
-
-def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str | None = None, attention: str = "sdpa") -> Backbone:
-    """Load a model from a local directory ("reader": the embedded one) and check its tap.
-
-    Raises:
-        ModelNotFound: no such directory, or a file or a weight of it is missing or cannot be read.
-        UnsupportedFamily: the architecture has no row in `FAMILIES`.
-        TapMismatch: the self-check failed.
-        TemplateError: the chat template cannot be taken apart.
-    """
-    import transformers
-    from transformers import AutoTokenizer
-
-    from .selfcheck import verify
-
-    directory = READER if str(model) == "reader" else Path(model)
-    for needed in ("config.json", "preprocessor_config.json", "tokenizer_config.json"):
-        if not (directory / needed).is_file():
-            raise ModelNotFound(f"{directory}: no {needed}; give a local directory in the Hugging Face layout, or 'reader'")
-    family = _family(directory)
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        with _quiet(transformers):
-            network, report = getattr(transformers, family.model).from_pretrained(
-                directory, local_files_only=True, dtype=dtype, attn_implementation=attention, use_safetensors=True, output_loading_info=True
-            )
-            processor = getattr(transformers, family.image_processor).from_pretrained(directory, local_files_only=True)
-            tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise ModelNotFound(f"{directory}: cannot be loaded ({error}); download it again") from error
-    if report["missing_keys"]:
-        # The library would go on with random numbers in their place.
-        raise ModelNotFound(f"{directory}: no weights for {', '.join(sorted(report['missing_keys'])[:3])}, ...; download it again")
-    name = "reader" if directory == READER else directory.name
-    backbone = Backbone(network.to(device), tokenizer, processor, family, name, read_card(directory), directory)
-    verify(backbone)
-    return backbone
-
-
-def _family(directory: Path) -> Family:
-    path = directory / "config.json"
-    try:
-        kind = str(json.loads(path.read_text(encoding="utf-8"))["model_type"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ModelNotFound(f"{path}: no model type to be read ({error!r}); download it again") from error
-    if kind not in FAMILIES:
-        raise UnsupportedFamily(f"{directory}: model type {kind!r} has no adapter; there are: {', '.join(sorted(FAMILIES))}")
-    return FAMILIES[kind]
-
-
-@contextlib.contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """No progress bar for a model that loads in a tenth of a second; warnings stay."""
-    logging = transformers.utils.logging
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

@@ -80,7 +80,7 @@ def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
 def _records(args: argparse.Namespace) -> int:
     from pathlib import Path
 
-    from cache_compiler.backbone import load_backbone
+    from cache_compiler.load import load_backbone
     from renderer import preset
     from retrieval.embedder import load_embedder
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from cache_compiler.backbone import load_backbone
+from cache_compiler.load import load_backbone
 from cache_compiler.tiny import random_backbone
 from renderer import paginate, preset, rasterise
 from renderer.types import PageImage

@@ -7,12 +7,10 @@ between the two is mended when the home is opened again: the notes are still the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from retrieval.types import Receipt
 
-if TYPE_CHECKING:
-    from .workshop import Workshop
+from .workshop import Workshop
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""A home and a loaded model go in; a `Workshop` comes out: everything that the offline walk works with, checked to belong together."""
+"""The `Workshop`: everything that the offline walk works with; it opens a collection only if that belongs to what is loaded."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from cache_compiler.backbone import Backbone
-from cache_compiler.identity import Identity, identify
+from cache_compiler.identity import Identity
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
 from cache_compiler.store import CacheStore
-from renderer import preset
 from renderer.types import PageStyle
 from retrieval.catalogue import Catalogue
 from retrieval.embedder import Embedder
@@ -18,7 +17,6 @@ from retrieval.types import CollectionRow
 
 from .home import Home
 from .images import ImageStore
-from .remove import finish_removals
 from .types import Limits
 
 
@@ -63,33 +61,3 @@ class Workshop:
 
     def close(self) -> None:
         self.catalogue.close()
-
-
-def open_workshop(
-    home: Home,
-    backbone: Backbone,
-    embedder: Embedder,
-    style: str | None = None,
-    dpis: tuple[int, ...] = (72, 120),
-    batch: int = 8,
-    ram_bytes: int = 0,
-    limits: Limits | None = None,
-) -> Workshop:
-    """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished."""
-    page_style = preset(style or backbone.card.style, cell=backbone.cell)
-    identity = identify(backbone, page_style.fingerprint)
-    workshop = Workshop(
-        home=home,
-        backbone=backbone,
-        style=page_style,
-        identity=identity,
-        store=CacheStore(home.store_root, identity, ram_bytes),
-        images=ImageStore(home.images_root),
-        catalogue=Catalogue(home.catalogue_path),
-        embedder=embedder,
-        dpis=dpis,
-        batch=batch,
-        limits=limits or Limits(),
-    )
-    finish_removals(workshop)
-    return workshop

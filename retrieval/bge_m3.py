@@ -16,7 +16,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from .embedder import load_encoder, weights_digest
+from .encoder import load_encoder, weights_digest
 from .errors import EmbedderUnavailable, RetrievalError
 from .vectors import Vectors, unit_rows
 

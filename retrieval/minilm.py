@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from .embedder import load_encoder, weights_digest
+from .encoder import load_encoder, weights_digest
 from .errors import EmbedderUnavailable
 from .vectors import Vectors, unit_rows
 

@@ -9,8 +9,9 @@ from PIL import Image
 
 from app.engine import Decode, Writer, choose, loops
 from app.types import Sampling
-from cache_compiler.backbone import Backbone, load_backbone
+from cache_compiler.backbone import Backbone
 from cache_compiler.errors import ContextTooLong
+from cache_compiler.load import load_backbone
 from cache_compiler.prefill import full_prefill
 from cache_compiler.tiny import random_backbone
 from cache_compiler.types import Assembly

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from cache_compiler.backbone import READER
 from cache_compiler.card import Card, read_card
 from cache_compiler.errors import ModelNotFound
+from cache_compiler.load import READER
 
 
 def test_a_directory_without_a_card_gets_glyphs_defaults(tmp_path: Path) -> None:

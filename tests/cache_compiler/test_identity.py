@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from cache_compiler.backbone import READER, Backbone, load_backbone
+from cache_compiler.backbone import Backbone
 from cache_compiler.card import Card
 from cache_compiler.errors import IdentityMismatch, ModelNotFound
 from cache_compiler.identity import Identity, identify, weights_digest
+from cache_compiler.load import READER, load_backbone
 from cache_compiler.tiny import random_backbone
 
 STYLE = "5" * 64

@@ -15,8 +15,9 @@ from torch import Tensor
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from cache_compiler.assemble import assemble
-from cache_compiler.backbone import Backbone, load_backbone
+from cache_compiler.backbone import Backbone
 from cache_compiler.compile import compile_pages
+from cache_compiler.load import load_backbone
 from cache_compiler.prefill import full_prefill
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
 from cache_compiler.tiny import random_backbone

@@ -9,8 +9,9 @@ import torch
 from torch import Tensor
 
 from cache_compiler.assemble import assemble
-from cache_compiler.backbone import READER, Backbone, load_backbone
+from cache_compiler.backbone import Backbone
 from cache_compiler.compile import compile_pages
+from cache_compiler.load import READER, load_backbone
 from cache_compiler.prefill import full_prefill
 from cache_compiler.prefix import Prefix, compile_prefix
 from cache_compiler.types import Assembly

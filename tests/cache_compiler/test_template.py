@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from cache_compiler.backbone import READER
 from cache_compiler.errors import TemplateError
+from cache_compiler.load import READER
 from cache_compiler.template import Template, derive_template, question_ids
 
 IMAGE = 7

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cache_compiler.backbone import load_backbone
 from cache_compiler.errors import TemplateError
+from cache_compiler.load import load_backbone
 from eval.arms import Bench
 from eval.records import samples
 from renderer import preset

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cache_compiler.backbone import load_backbone
+from cache_compiler.load import load_backbone
 from eval.arms import Bench
 from eval.experiment import Outcome, document, run, summary, table
 from eval.records import samples

@@ -1,6 +1,6 @@
 """Pages for measuring time: full, distinct, in the model's own style; a question of a set length."""
 
-from cache_compiler.backbone import load_backbone
+from cache_compiler.load import load_backbone
 from cache_compiler.tiny import random_backbone
 from eval.arms import Bench
 from eval.pages import filled_pages, question_of

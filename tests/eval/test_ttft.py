@@ -2,7 +2,7 @@
 
 import json
 
-from cache_compiler.backbone import load_backbone
+from cache_compiler.load import load_backbone
 from eval.arms import Bench
 from eval.pages import filled_pages, question_of
 from eval.ttft import PARTS, Round, measure, summarise

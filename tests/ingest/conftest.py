@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from cache_compiler.backbone import Backbone, load_backbone
+from cache_compiler.backbone import Backbone
+from cache_compiler.load import load_backbone
 from eval.records import contexts
 from ingest.home import Home
-from ingest.workshop import Workshop, open_workshop
+from ingest.opening import open_workshop
+from ingest.workshop import Workshop
 from retrieval.embedder import Embedder, load_embedder
 
 Open = Callable[[Path], Workshop]

@@ -119,7 +119,7 @@ def test_pages_shared_by_two_documents_are_compiled_once(workshop: Workshop, rec
 
 def test_a_collection_of_another_style_is_refused_by_the_field(workshop: Workshop, records: Path, backbone, embedder) -> None:
     from ingest.home import Home
-    from ingest.workshop import open_workshop
+    from ingest.opening import open_workshop
 
     ingest([records / "a.txt"], "default", workshop)
     other = open_workshop(Home(workshop.home.root), backbone, embedder, style="glyph-a4")
