@@ -56,7 +56,8 @@ def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         asked.set()
-        signal.signal(signal.SIGINT, before)
+        # Not `before`: a shell that started us in the background has set that to "ignore".
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("\nquire: stopping after this batch; Ctrl-C again stops at once", file=sys.stderr)
 
     signal.signal(signal.SIGINT, stop)
