@@ -86,14 +86,11 @@ def _records(args: argparse.Namespace) -> int:
 
     from .arms import Bench
     from .experiment import document, run, stopwatch, summary, table
-    from .records import read, samples, write
+    from .records import first, read, write
 
     arms = args.arms.split(",")
-    if args.data:
-        chosen = read(Path(args.data))[: args.n]
-    else:
-        contexts = -(-args.n // args.each)
-        chosen = samples(args.kind, contexts, args.pages, args.lines, args.seed, each=args.each, hops=args.hops)[: args.n]
+    drawn = (args.kind, args.pages, args.lines, args.seed)
+    chosen = read(Path(args.data))[: args.n] if args.data else first(args.n, *drawn, each=args.each, hops=args.hops)
     if args.write:
         write(Path(args.write), chosen)
         print(f"{len(chosen)} questions written to {args.write}")

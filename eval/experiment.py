@@ -33,6 +33,7 @@ class Outcome:
     arm: str
     sample: Sample
     dpis: tuple[int, ...]
+    rows: int  # cache rows of the context: what the question attends to
     answer: str
     exact: bool
     f1: float
@@ -60,7 +61,7 @@ def run(
                 kept[place] = bench.assemble(arm, bench.images(pages, dpis), room=256)
             reply = bench.reply(kept[place], sample.question)
             right = exact_match(reply.text, [sample.answer])
-            outcomes.append(Outcome(arm, sample, dpis, reply.text, right, token_f1(reply.text, sample.answer)))
+            outcomes.append(Outcome(arm, sample, dpis, kept[place].length, reply.text, right, token_f1(reply.text, sample.answer)))
         progress(number + 1, len(samples))
     return outcomes
 
@@ -72,7 +73,7 @@ def _needed(embedder: Embedder | None) -> Embedder:
 
 
 def summary(outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[dict[str, Any]]:
-    """A row an arm and kind of question: n, exact match with its 95 % interval, F1 (per cent), and answers equal to the `full` arm's."""
+    """A row an arm and kind of question: n, exact match with its 95 % interval, F1 (per cent), cache rows, answers equal to the `full` arm's."""
     judge = {outcome.sample.id: outcome.answer for outcome in outcomes if outcome.arm == "full"}
     groups: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -95,6 +96,7 @@ def summary(outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[dict[str, 
                     "exact_percent": round(100 * right / len(found), 1),
                     "exact_interval": [round(100 * low, 1), round(100 * high, 1)],
                     "f1_percent": round(100 * sum(o.f1 for o in found) / len(found), 1),
+                    "mean_rows": round(sum(o.rows for o in found) / len(found), 1),
                     "same_as_full": sum(judge.get(o.sample.id) == o.answer for o in found) if judge else None,
                 }
             )
@@ -103,14 +105,14 @@ def summary(outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[dict[str, 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The summary as aligned text."""
-    lines = [f"{'arm':<10} {'questions':<27} {'n':>5} {'EM %':>6} {'95 % interval':>15} {'F1 %':>6} {'= full':>7}"]
+    lines = [f"{'arm':<10} {'questions':<27} {'n':>5} {'EM %':>6} {'95 % interval':>15} {'F1 %':>6} {'rows':>7} {'= full':>7}"]
     for row in rows:
         low, high = row["exact_interval"]
         same = "" if row["same_as_full"] is None else str(row["same_as_full"])
         interval = f"{low:.1f} to {high:.1f}"
         lines.append(
             f"{row['arm']:<10} {row['questions']:<27} {row['n']:>5} {row['exact_percent']:>6.1f} {interval:>15} "
-            f"{row['f1_percent']:>6.1f} {same:>7}"
+            f"{row['f1_percent']:>6.1f} {row['mean_rows']:>7.1f} {same:>7}"
         )
     return "\n".join(lines)
 

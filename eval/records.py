@@ -193,6 +193,14 @@ def samples(
     ]
 
 
+def first(n: int, kind: Kind, pages: int, lines: int, seed: int = HELD_OUT, *, each: int | None = 4, hops: float = 0.0) -> list[Sample]:
+    """The first n questions of as many contexts as that takes: a context may hold fewer questions than `each`."""
+    contexts = n if each is None else -(-n // each)
+    while len(drawn := samples(kind, contexts, pages, lines, seed, each=each, hops=hops)) < n:
+        contexts *= 2
+    return drawn[:n]
+
+
 def write(path: Path, rows: Sequence[Sample]) -> None:
     """One JSON object a line, with LongBench's keys and two of ours behind them (`hops`, `fact`), which its readers pass over."""
     with path.open("w", encoding="utf-8", newline="\n") as file:

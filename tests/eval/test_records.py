@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from eval import records, world
-from eval.records import ABSENT, CARRIED, HELD_OUT, RecordsError, build, read, samples, sections, write
+from eval.records import ABSENT, CARRIED, HELD_OUT, RecordsError, build, first, read, samples, sections, write
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +112,9 @@ def test_a_line_that_is_no_record_is_refused_by_file_and_number(tmp_path, line):
     path.write_text(line, encoding="utf-8")
     with pytest.raises(RecordsError, match=r"other\.jsonl, line 1"):
         read(path)
+
+
+def test_as_many_questions_are_drawn_as_were_asked_for_though_contexts_run_short() -> None:
+    drawn = first(30, "sections", 2, 3, each=99)
+    assert len(drawn) == 30
+    assert drawn == samples("sections", 40, 2, 3, each=99)[:30]
