@@ -10,7 +10,7 @@ from cache_compiler.identity import Identity
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
 from cache_compiler.store import CacheStore
 from renderer.types import PageStyle
-from retrieval.catalogue import Catalogue
+from retrieval.catalogue import Catalogue, require_embedder
 from retrieval.embedder import Embedder
 from retrieval.errors import UnknownCollection
 from retrieval.types import CollectionRow
@@ -42,7 +42,8 @@ class Workshop:
         return compile_prefix(self.backbone, condition_ids(self.backbone, self.identity.condition))
 
     def collection(self, name: str, create: bool = False) -> CollectionRow:
-        """The collection, if it was made for the loaded model, style and embedder.
+        """The collection, if it was made for the loaded model, style and embedder. Only reads where it is there: every ask comes by
+        here, and none may wait for a document that is being committed.
 
         Raises:
             UnknownCollection: there is none, and `create` is off.
@@ -57,7 +58,8 @@ class Workshop:
                 raise
             row = self.catalogue.create_collection(ours)
         self.identity.require_match(Identity.from_mapping(row.identity), f"collection {name!r}")
-        return self.catalogue.create_collection(ours)
+        require_embedder(row, ours)
+        return row
 
     def close(self) -> None:
         self.catalogue.close()

@@ -49,7 +49,7 @@ class Catalogue:
         with self._connections.write() as connection:
             for found in content.collections(connection):
                 if found.name == row.name:
-                    _require_embedder(found, row)
+                    require_embedder(found, row)
                     return found
             documents.add_collection(connection, row)
             _grow(connection, row.name)
@@ -199,7 +199,8 @@ def _grow(connection: sqlite3.Connection, collection: str) -> None:
     connection.execute("INSERT OR REPLACE INTO meta SELECT ?, value FROM meta WHERE key = ?", (_counter(collection), _counter(None)))
 
 
-def _require_embedder(found: CollectionRow, wanted: CollectionRow) -> None:
+def require_embedder(found: CollectionRow, wanted: CollectionRow) -> None:
+    """Raises EmbedderMismatch naming both where the collection that is there was indexed by another embedder than the one wanted."""
     if (found.embedder, found.dimension) != (wanted.embedder, wanted.dimension):
         raise EmbedderMismatch(
             f"collection {found.name} was indexed with {found.embedder} ({found.dimension} numbers), not with {wanted.embedder} "

@@ -1,5 +1,6 @@
 """The workshop opens a collection only if it was made for what is loaded."""
 
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -31,6 +32,18 @@ def test_a_collection_of_another_embedder_is_refused_by_both_names(workshop: Wor
     workshop.catalogue.create_collection(CollectionRow("old", workshop.identity.as_mapping(), "bge-m3/1:abc", 1024))
     with pytest.raises(EmbedderMismatch, match="bge-m3"):
         workshop.collection("old")
+
+
+def test_a_collection_is_opened_while_another_process_commits(workshop: Workshop) -> None:
+    """A question begins with this: it must not stand in line behind a document of thousands of pages."""
+    made = workshop.collection("new", create=True)
+    writer = sqlite3.connect(workshop.home.catalogue_path, isolation_level=None)
+    writer.execute("BEGIN IMMEDIATE")
+    try:
+        assert workshop.collection("new") == made
+    finally:
+        writer.execute("ROLLBACK")
+        writer.close()
 
 
 def test_the_prefix_is_the_one_that_the_identity_names(workshop: Workshop) -> None:
