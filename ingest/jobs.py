@@ -6,6 +6,7 @@ when it starts again.
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import uuid
@@ -25,6 +26,7 @@ from .types import Progress
 from .workshop import Workshop
 
 FINAL = ("done", "failed", "cancelled")
+log = logging.getLogger("quire.ingest")
 
 
 class JobQueue:
@@ -117,12 +119,17 @@ class JobQueue:
 
     def _work(self) -> None:
         while not self._stopping.is_set():
-            waiting = self.workshop.catalogue.jobs(states=("queued",))
-            if not waiting:
-                with self._changed:
-                    self._changed.wait(1.0)
-                continue
-            self._run(waiting[-1])  # newest first: the last has waited longest
+            try:
+                waiting = self.workshop.catalogue.jobs(states=("queued",))
+                if waiting:
+                    self._run(waiting[-1])  # newest first: the last has waited longest
+                    continue
+            except Exception:
+                # The catalogue could not be read or written just now (a full disk, another process's long commit). A worker that
+                # ended here would leave every later upload queued for ever.
+                log.exception("the queue could not go on; it tries again")
+            with self._changed:
+                self._changed.wait(1.0)
 
     def _run(self, row: JobRow) -> None:
         with self._changed:
@@ -150,8 +157,8 @@ class JobQueue:
             self._update(row.id, state="failed", error=str(error), detail={**row.detail, "type": type(error).__name__})
         except Exception as error:
             # A defect of ours. The person still gets an end to the job, and the queue goes on.
+            log.exception("job %s: an unexpected error", row.id)
             self._update(row.id, state="failed", error=f"{row.name}: an unexpected error ({type(error).__name__}); it was logged")
-            raise
         else:
             document = self.workshop.catalogue.document_named(row.collection, row.name)
             detail = {**row.detail, **(asdict(outcome) if outcome is not None else {"skipped": True})}

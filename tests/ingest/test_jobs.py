@@ -86,6 +86,32 @@ def test_a_running_job_is_cancelled_and_the_next_one_goes_on(workshop: Workshop,
     queue.stop()
 
 
+@pytest.mark.parametrize("broken", ["ingest.jobs.ingest_file", "retrieval.catalogue.Catalogue.jobs"])
+def test_a_defect_ends_one_job_at_most_and_the_queue_goes_on(
+    broken: str, workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = JobQueue(workshop)
+    queue.start()
+    with monkeypatch.context() as patch:
+        calls: list[object] = []
+
+        def fail(*args: object, **_: object) -> None:
+            calls.append(args)
+            raise RuntimeError("a defect")
+
+        patch.setattr(broken, fail)
+        first = queue.submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default")
+        until = time.monotonic() + 30
+        while not calls and time.monotonic() < until:
+            time.sleep(0.02)
+        if broken.endswith("ingest_file"):
+            failed = finish(queue, first.id)
+            assert (failed.state, "RuntimeError" in failed.error) == ("failed", True)
+    second = queue.submit("c.txt", io.BytesIO((records / "c.txt").read_bytes()), "default")
+    assert finish(queue, second.id).state == "done"
+    queue.stop()
+
+
 @pytest.mark.parametrize("name", ["../../etc/x", "/etc/passwd", "C:\\x.txt", "", "a\x00b.txt"])
 def test_a_name_that_steps_out_of_its_folder_is_refused_and_nothing_is_kept(workshop: Workshop, name: str) -> None:
     with pytest.raises(BadName):
