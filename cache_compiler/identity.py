@@ -7,14 +7,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-
-import torch
+from typing import Any
 
 from .backbone import Backbone
-from .errors import IdentityMismatch, ModelNotFound
+from .errors import IdentityMismatch
+from .weights import weights_digest
 
 # Grows when a file that the store writes could no longer be read as it was meant.
 STORE_FORMAT = "1"
+
+# What a configuration says of where and by whom it was saved.
+_NOT_THE_MODEL = {"_name_or_path", "transformers_version"}
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,7 @@ class Identity:
 
     model: str  # architecture, not a path: the same weights in another folder are the same model
     weights: str  # SHA-256 over the weight files
+    config: str  # SHA-256 of the model's configuration: rotation, norms and activations decide the keys as much as weights do
     dtype: str
     processor: str  # SHA-256 of the image processor's settings
     template: str  # SHA-256 of the derived template
@@ -64,13 +68,14 @@ class Identity:
                 )
 
 
-def identify(backbone: Backbone, style_fingerprint: str, condition: str = "template") -> Identity:
-    """The identity of caches that this backbone compiles from pages of this style."""
+def identify(backbone: Backbone, style_fingerprint: str, condition: str = "template", memo: Path | None = None) -> Identity:
+    """The identity of caches that this backbone compiles from pages of this style. `memo`: as `weights_digest` takes it."""
     import transformers
 
     return Identity(
         model=str(backbone.model.config.model_type),
-        weights=weights_digest(backbone),
+        weights=weights_digest(backbone, memo),
+        config=_digest(_config(backbone)),
         dtype=str(backbone.dtype).removeprefix("torch."),
         processor=_digest(backbone.image_processor.to_dict()),
         template=backbone.template.fingerprint,
@@ -81,28 +86,11 @@ def identify(backbone: Backbone, style_fingerprint: str, condition: str = "templ
     )
 
 
-def weights_digest(backbone: Backbone) -> str:
-    """SHA-256 (hex) over the names and bytes of the directory's safetensors files, or over the parameters of a model made in memory."""
-    if backbone.directory is None:
-        digest = hashlib.sha256()
-        for name, tensor in sorted(backbone.model.state_dict().items()):
-            digest.update(name.encode())
-            digest.update(tensor.detach().cpu().contiguous().flatten().view(dtype=torch.uint8).numpy())
-        return digest.hexdigest()
-    files = sorted(backbone.directory.glob("*.safetensors"))
-    if not files:
-        raise ModelNotFound(f"{backbone.directory}: no .safetensors file; pickled weights are not read")
-    return _files_digest(tuple(files))
-
-
-def _files_digest(files: tuple[Path, ...]) -> str:
-    digest = hashlib.sha256()
-    for path in files:
-        digest.update(path.name.encode())
-        with path.open("rb") as stream:
-            while block := stream.read(1 << 22):
-                digest.update(block)
-    return digest.hexdigest()
+def _config(backbone: Backbone) -> dict[str, Any]:
+    """The model's configuration as its directory has it: what the library adds of its own is bound by its major version."""
+    saved = backbone.directory / "config.json" if backbone.directory is not None else None
+    found = json.loads(saved.read_text(encoding="utf-8")) if saved is not None else backbone.model.config.to_dict()
+    return {name: value for name, value in found.items() if name not in _NOT_THE_MODEL}
 
 
 def _digest(value: object) -> str:

@@ -5,6 +5,7 @@
 <home>/images/ab/           the page images that the model read
 <home>/index/               FAISS, rebuilt from the catalogue when it is missing
 <home>/spool/               uploads on their way through ingest
+<home>/weights.json         digests of model files that have not changed since they were hashed; can be deleted
 <home>/lock                 held by a writer while it commits
 """
 
@@ -46,6 +47,10 @@ class Home:
     @property
     def spool(self) -> Path:
         return self.root / "spool"
+
+    @property
+    def weights_memo(self) -> Path:
+        return self.root / "weights.json"
 
     @contextmanager
     def writing(self, timeout: float = 60.0) -> Iterator[None]:

@@ -28,7 +28,7 @@ def open_workshop(
 ) -> Workshop:
     """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished."""
     page_style = preset(style or backbone.card.style, cell=backbone.cell)
-    identity = identify(backbone, page_style.fingerprint)
+    identity = identify(backbone, page_style.fingerprint, memo=home.weights_memo)
     workshop = Workshop(
         home=home,
         backbone=backbone,

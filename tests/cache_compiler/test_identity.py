@@ -12,9 +12,10 @@ import torch
 from cache_compiler.backbone import Backbone
 from cache_compiler.card import Card
 from cache_compiler.errors import IdentityMismatch, ModelNotFound
-from cache_compiler.identity import Identity, identify, weights_digest
+from cache_compiler.identity import Identity, identify
 from cache_compiler.load import READER, load_backbone
 from cache_compiler.tiny import random_backbone
+from cache_compiler.weights import weights_digest
 
 STYLE = "5" * 64
 
@@ -84,13 +85,23 @@ def test_another_dtype_is_another_identity(identity: Identity) -> None:
     assert identify(half, STYLE).dtype == "bfloat16"
 
 
-def test_one_changed_weight_changes_the_digest_of_a_model_in_memory(backbone: Backbone) -> None:
-    twin = random_backbone("tiny")
-    assert weights_digest(twin) == weights_digest(backbone)
-    with torch.no_grad():
-        twin.text.layers[1].mlp.down_proj.weight[3, 4] += 1e-6
-    assert weights_digest(twin) != weights_digest(backbone)
-    assert weights_digest(random_backbone("tiny", seed=1)) != weights_digest(backbone)
+def test_another_rotation_of_the_same_weights_is_another_identity(copy: Path, identity: Identity) -> None:
+    """No weight tells of it, yet every key behind layer 0 is another one."""
+    before = identify(load_backbone(copy, device="cpu"), STYLE)
+    path = copy / "config.json"
+    config = json.loads(path.read_text(encoding="utf-8"))
+    config["transformers_version"] = "5.99.0"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    assert identify(load_backbone(copy, device="cpu"), STYLE) == before
+    config["text_config"]["rope_parameters"]["rope_theta"] = 500000.0
+    path.write_text(json.dumps(config), encoding="utf-8")
+    found = identify(load_backbone(copy, device="cpu"), STYLE)
+    assert found == replace(before, config=found.config)
+    assert found.config != before.config
+    shutil.copy(READER / "config.json", path)
+    other = random_backbone("tiny")
+    other.model.config.text_config.rms_norm_eps = 1e-3
+    assert identify(other, STYLE).config != identity.config
 
 
 def test_a_copied_directory_is_the_same_model_and_one_with_a_changed_weight_is_not(copy: Path) -> None:

@@ -1,11 +1,12 @@
 """The workshop opens a collection only if it was made for what is loaded."""
 
 import sqlite3
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
 from cache_compiler.errors import IdentityMismatch
+from cache_compiler.identity import Identity
 from ingest.workshop import Workshop
 from retrieval.errors import EmbedderMismatch, UnknownCollection
 from retrieval.types import CollectionRow
@@ -19,7 +20,7 @@ def test_an_unknown_collection_is_an_error_unless_it_may_be_made(workshop: Works
     assert made.identity == workshop.identity.as_mapping()
 
 
-@pytest.mark.parametrize("field", ["model", "weights", "dtype", "processor", "template", "condition", "style", "transformers", "store"])
+@pytest.mark.parametrize("field", [field.name for field in fields(Identity)])
 def test_a_collection_of_another_identity_is_refused_by_the_field(workshop: Workshop, field: str) -> None:
     other = replace(workshop.identity, **{field: "another"})
     workshop.catalogue.create_collection(CollectionRow("old", other.as_mapping(), workshop.embedder.name, workshop.embedder.dimension))
