@@ -18,9 +18,9 @@ from retrieval.types import Plan
 
 from .citations import cite, mark
 from .engine import Decode
-from .errors import AppError
+from .errors import AppError, QuestionTooLong
 from .house import House
-from .types import Answer, Citation, Done, Event, Failed, Planned, Provenance, Question, Timings, Token
+from .types import Answer, Done, Event, Failed, Planned, Provenance, Question, Timings, Token
 
 DOMAIN_ERRORS = (AppError, CacheError, IngestError, RendererError, RetrievalError)
 
@@ -28,8 +28,9 @@ DOMAIN_ERRORS = (AppError, CacheError, IngestError, RendererError, RetrievalErro
 def answer(question: Question, house: House, cancel: threading.Event | None = None) -> Iterator[Event]:
     """Retrieve, plan, fetch, assemble, prefill the question, decode.
 
-    Ends with `Done`, or with `Failed` for every error that a person can act on. Setting `cancel`, or closing the
-    generator, stops the decoding; what was said so far is in the answer, its finish is "cancelled".
+    Ends with `Done`, or with `Failed` for every error that a person can act on. Setting `cancel` stops the decoding: what was said
+    so far is in the answer, its finish is "cancelled"; while the question still waits for its turn, it ends without a word. Closing
+    the generator stops it where it is.
     """
     cancel = cancel or threading.Event()
     try:
@@ -48,17 +49,20 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
         hits = house.retriever.search(question.text, question.collection, question.budget.top_k)
         retrieved = time.perf_counter()
         plan = make_plan(hits, question.budget)
-        citations = _citations(plan, house)
+        pages = {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks}
+        documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}
+        citations = cite(plan, documents, pages)
         planned = time.perf_counter()
         yield Planned(plan, citations)
 
         fetching = time.perf_counter()
         fetched = [house.store.get(f"{pick.page.key}@{pick.dpi}") for pick in plan.picks]
         loaded = time.perf_counter()
-        decode_room = question.sampling.max_tokens + len(house.backbone.question_ids(question.text))
-        assembly = assemble(house.backbone, house.prefix, [item.canonical for item in fetched], room=decode_room)
+        ids = house.backbone.question_ids(question.text)
+        room = len(ids) + question.sampling.max_tokens
+        assembly = assemble(house.backbone, house.prefix, [item.canonical for item in fetched], room)
         placed = time.perf_counter()
-        decode = Decode(house.backbone, assembly, question.text, question.sampling, cancel)
+        decode = Decode(house.backbone, assembly, ids, question.sampling, cancel)
         said: list[str] = []
         for piece in decode:
             if piece.text:
@@ -83,7 +87,6 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
         timings.first_token,
         decode.finish,
     )
-    pages = {citation.page: house.catalogue.page(citation.page) for citation in citations}
     yield Done(
         Answer(
             question=question.text,
@@ -102,8 +105,6 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
 
 def _check(question: Question, house: House) -> None:
     """Refuse before the lane is entered: an unknown collection, another model's collection, a question without text or too long."""
-    from .errors import QuestionTooLong
-
     if not question.text.strip():
         raise EmptyQuestion("the question is empty; ask something")
     limit = house.settings.question_chars
@@ -112,11 +113,6 @@ def _check(question: Question, house: House) -> None:
             f"the question has {len(question.text):,} characters, the limit is {limit:,} (question_chars); ask a shorter one"
         )
     house.workshop.collection(question.collection)
-
-
-def _citations(plan: Plan, house: House) -> tuple[Citation, ...]:
-    documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}
-    return cite(plan, documents, {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks})
 
 
 def _provenance(plan: Plan, fetched: list[Fetched], assembly: Assembly) -> tuple[Provenance, ...]:

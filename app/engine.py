@@ -1,4 +1,4 @@
-"""A question and an assembly go in; the answer's text streams out, piece by piece, with the reason why it ended.
+"""A question's token ids and an assembly go in; the answer's text streams out, piece by piece, with the reason why it ended.
 
 It knows caches and token ids, no documents and no HTTP. The past is never copied: prefill and every decoded token are
 appended to the assembly's own slab.
@@ -38,11 +38,16 @@ class Decode:
     """One answer on its way: iterate it for its pieces; then `finish`, `ids` and `seconds` are known."""
 
     def __init__(
-        self, backbone: Backbone, assembly: Assembly, question: str, sampling: Sampling, cancel: threading.Event | None = None
+        self,
+        backbone: Backbone,
+        assembly: Assembly,
+        question_ids: Sequence[int],
+        sampling: Sampling,
+        cancel: threading.Event | None = None,
     ) -> None:
         self.backbone, self.assembly, self.sampling = backbone, assembly, sampling
         self.cancel = cancel or threading.Event()
-        self.question_ids = backbone.question_ids(question)
+        self.question_ids = question_ids
         self.ids: list[int] = []
         self.finish: Finish = "stop"
         self.first_logits: Tensor | None = None  # [vocabulary]
@@ -64,7 +69,7 @@ class Decode:
         generator = torch.Generator().manual_seed(self.sampling.seed) if self.sampling.seed is not None else None
         writer = Writer(self.backbone, self.sampling.stop)
         position = self.assembly.next_position
-        ids = self.question_ids
+        ids: Sequence[int] = self.question_ids
         for step in range(min(self.sampling.max_tokens, room)):
             if self.cancel.is_set():
                 yield from self._end("cancelled", writer)

@@ -81,8 +81,8 @@ class House:
         settings, card = self.settings, self.backbone.card
         budget = Budget(
             top_k=_first(top_k, settings.top_k, card.top_k),
-            alpha=_first(alpha, settings.alpha, 0.65),
-            cap=_first(cap, settings.cap, 4),
+            alpha=_first(alpha, settings.alpha),
+            cap=_first(cap, settings.cap),
             low=settings.low,
             high=settings.high,
             # Rows bound positions from above, so a plan within them always fits the model.

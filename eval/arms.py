@@ -80,7 +80,7 @@ class Bench:
     def reply(self, assembly: Assembly, question: str, max_tokens: int = 24) -> Reply:
         """Answer greedily, then leave the assembly as it was, so that the same context can take the next question."""
         rows = assembly.length
-        decode = Decode(self.backbone, assembly, question, Sampling(max_tokens=max_tokens))
+        decode = Decode(self.backbone, assembly, self.backbone.question_ids(question), Sampling(max_tokens=max_tokens))
         text = "".join(piece.text for piece in decode)
         assembly.cache.truncate(rows)
         return Reply(text.strip(), tuple(decode.ids), sum(assembly.seconds.values()), decode.seconds["prefill"])

@@ -1,6 +1,7 @@
 """The online walk, on a real house with the embedded reader: what streams out, and what is refused."""
 
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from cache_compiler.prefill import full_prefill
 from eval.arms import Bench
 from eval.records import Sample, samples
 from ingest.pipeline import ingest
+from ingest.remove import remove_document
 from renderer import paginate, rasterise
 
 DRAWN = samples("build", 3, 1, 12, seed=11, each=2)
@@ -121,6 +123,32 @@ def test_a_damaged_cache_is_named_and_the_next_question_is_not_harmed(asked: Hou
     finally:
         path.write_bytes(sound)
     assert final(list(answer(asked.question(first.question), asked))).text == told.text
+
+
+def test_a_document_deleted_while_it_is_read_from_does_not_spoil_the_answer(asked: House, tmp_path: Path) -> None:
+    (tmp_path / "fleeting.txt").write_text("Brobo tower has staff 899 people.\n")
+    ingest([tmp_path / "fleeting.txt"], "fleeting", asked.workshop)
+    events: list[Event] = []
+    for event in answer(asked.question("What is the staff of Brobo tower?", "fleeting"), asked):
+        if isinstance(event, Token) and len(events) == 1:
+            remove_document(asked.workshop, asked.catalogue.documents("fleeting")[0].id)
+        events.append(event)
+    assert asked.catalogue.documents("fleeting") == []
+    assert final(events).citations[0].name == "fleeting.txt"
+
+
+def test_the_question_is_taken_apart_once_and_within_the_clock(asked: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    true, calls = asked.backbone.question_ids, []
+
+    def slow(question: str) -> list[int]:
+        calls.append(question)
+        time.sleep(0.2)
+        return true(question)
+
+    monkeypatch.setattr(asked.backbone, "question_ids", slow)
+    told = final(list(answer(asked.question(DRAWN[0].question), asked)))
+    assert calls == [DRAWN[0].question]
+    assert told.timings.first_token >= 0.2
 
 
 def test_a_question_with_the_models_own_marks_in_it_is_only_text(asked: House) -> None:

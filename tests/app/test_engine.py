@@ -29,7 +29,7 @@ def context(backbone: Backbone, room: int = 64) -> Assembly:
 
 
 def test_greedy_decoding_gives_the_tokens_of_the_models_own_generate(backbone: Backbone) -> None:
-    decode = Decode(backbone, context(backbone), "Who is it?", Sampling(max_tokens=10))
+    decode = Decode(backbone, context(backbone), backbone.question_ids("Who is it?"), Sampling(max_tokens=10))
     text = "".join(piece.text for piece in decode)
     image = PageImage("ab" * 16, 72, 16, Image.fromarray(np.random.default_rng(1).integers(0, 255, (48, 80, 3), dtype=np.uint8)))
     ids = torch.tensor([[*backbone.template.prefix, *backbone.template.page_ids(image.tokens), *backbone.question_ids("Who is it?")]])
@@ -52,14 +52,14 @@ def test_greedy_decoding_gives_the_tokens_of_the_models_own_generate(backbone: B
 def test_the_past_is_never_copied(backbone: Backbone) -> None:
     assembly = context(backbone)
     before = assembly.cache.key_slab.data_ptr()
-    for _ in Decode(backbone, assembly, "Who?", Sampling(max_tokens=8)):
+    for _ in Decode(backbone, assembly, backbone.question_ids("Who?"), Sampling(max_tokens=8)):
         assert assembly.cache.layers[0].keys.data_ptr() == before
     assert assembly.cache.rows > assembly.length
 
 
 def test_a_cancel_ends_the_answer_at_once_and_says_so(backbone: Backbone) -> None:
     cancel = threading.Event()
-    decode = Decode(backbone, context(backbone), "Who?", Sampling(max_tokens=50), cancel)
+    decode = Decode(backbone, context(backbone), backbone.question_ids("Who?"), Sampling(max_tokens=50), cancel)
     for number, _ in enumerate(decode):
         if number == 2:
             cancel.set()
@@ -69,7 +69,7 @@ def test_a_cancel_ends_the_answer_at_once_and_says_so(backbone: Backbone) -> Non
 
 def test_the_same_seed_draws_the_same_answer_and_another_seed_another(backbone: Backbone) -> None:
     def draw(seed: int) -> list[int]:
-        decode = Decode(backbone, context(backbone), "Who?", Sampling(max_tokens=12, temperature=1.5, seed=seed))
+        decode = Decode(backbone, context(backbone), backbone.question_ids("Who?"), Sampling(max_tokens=12, temperature=1.5, seed=seed))
         list(decode)
         return decode.ids
 
@@ -132,4 +132,11 @@ def test_a_run_that_repeats_is_a_loop_and_a_few_equal_digits_are_not(ids: list[i
 def test_a_question_that_does_not_fit_behind_the_pages_is_an_error() -> None:
     small = random_backbone("tiny", positions=40)
     with pytest.raises(ContextTooLong, match="40 positions"):
-        list(Decode(small, context(small), "Who is the owner of Brobo tower and of everything else that stands there?", Sampling()))
+        list(
+            Decode(
+                small,
+                context(small),
+                small.question_ids("Who is the owner of Brobo tower and of everything else that stands there?"),
+                Sampling(),
+            )
+        )
