@@ -23,7 +23,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from .errors import CacheMiss, CorruptCache, IdentityMismatch
-from .files import sweep, write_atomic
+from .files import write_atomic
 from .identity import Identity
 from .ram import RamLayer
 from .types import Canonical, Fetched
@@ -83,17 +83,21 @@ class CacheStore:
             size = path.stat().st_size
         except FileNotFoundError as error:
             raise CacheMiss(f"{key}: no cache in the store; ingest its document again", key=key) from error
-        return Fetched(self.ram.keep(_decode(path, key)), "disk", size)
+        canonical = self.ram.keep(_decode(path, key))
+        if not path.exists():
+            self.ram.drop(key)  # deleted while it was read: this request may end on it, memory must not keep it
+        return Fetched(canonical, "disk", size)
 
     def remove(self, key: str) -> int:
         """Delete a cache from disk and memory; returns the bytes that were freed (0: it was not there)."""
-        self.ram.drop(key)
         path = self.path(key)
         try:
             size = path.stat().st_size
             path.unlink()
         except FileNotFoundError:
-            return 0
+            size = 0
+        # Behind the file: a `get` that read it before it went may have kept it in memory meanwhile.
+        self.ram.drop(key)
         return size
 
     def keys(self) -> Iterator[str]:
@@ -102,10 +106,6 @@ class CacheStore:
             key = path.name.removesuffix(".safetensors")
             if _KEY.fullmatch(key) and path == self.path(key):
                 yield key
-
-    def sweep(self) -> int:
-        """Remove what writers that died have left behind. Call it only while holding the writer's lock."""
-        return sweep(self.folder)
 
     def seal(self) -> None:
         """Write the manifest: the last act of a run, the sign that everything before it is there."""

@@ -17,6 +17,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from cache_compiler.files import sweep
+
 from .errors import HomeBusy
 
 
@@ -60,6 +62,10 @@ class Home:
                 yield
         except Timeout as error:
             raise HomeBusy(f"{self.root}: another process has been writing for {timeout:.0f} seconds; try again when it is done") from error
+
+    def sweep(self) -> int:
+        """Remove the half-written caches and images of processes that died; returns how many. Call it before this process writes."""
+        return sweep(self.root)
 
     def derived_files(self, image_key: str) -> list[Path]:
         """Every file derived from a page at one DPI: its caches of all models, and its image; sorted."""

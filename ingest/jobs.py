@@ -43,6 +43,7 @@ class JobQueue:
 
     def start(self) -> None:
         """Take up what an earlier process left, then work in the background."""
+        self.workshop.home.sweep()
         for row in self.workshop.catalogue.jobs(states=("running",)):
             self._update(row.id, state="queued", stage="", done=0, total=0)
         self._worker = threading.Thread(target=self._work, name="quire-ingest", daemon=True)

@@ -54,8 +54,7 @@ def ingest(
     """
     begun = time.perf_counter()
     workshop.collection(collection, create=True)
-    with workshop.home.writing():
-        workshop.store.sweep()
+    workshop.home.sweep()
     done: list[Done] = []
     skipped: list[str] = []
     failed: list[Failure] = []

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from retrieval.index import VectorIndex
 from retrieval.types import Receipt
 
 from .workshop import Workshop
@@ -24,10 +25,13 @@ class Removal:
 
 def remove_document(workshop: Workshop, document_id: str) -> Removal:
     """Remove a document and everything derived from it; pages that another document owns live on. Raises UnknownDocument."""
+    collection = workshop.catalogue.document(document_id).collection
     with workshop.home.writing():
         receipt = workshop.catalogue.delete_document(document_id)
         files, size = remove_files(workshop)
         workshop.store.seal()
+    # The index file still has the vectors; the next question would write it anew, but there may be none.
+    VectorIndex.open_or_build(workshop.home.index_folder, workshop.catalogue, collection)
     return Removal(receipt, files, size)
 
 
@@ -43,10 +47,10 @@ def remove_files(workshop: Workshop) -> tuple[tuple[str, ...], int]:
     keys = workshop.catalogue.pending_removals()
     removed, size = [], 0
     for key in keys:
-        workshop.store.ram.drop(key)
         for path in workshop.home.derived_files(key):
             size += path.stat().st_size
             path.unlink()
             removed.append(str(path.relative_to(workshop.home.root)))
+        workshop.store.ram.drop(key)  # behind the file, as `CacheStore.remove` does
     workshop.catalogue.clear_removals(keys)
     return tuple(removed), size

@@ -65,6 +65,8 @@ def connect(path: Path) -> sqlite3.Connection:
         # FULL: a commit is on the disk before it is acknowledged. NORMAL would lose the last ones with the power.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
+        # What is deleted is written over. Some builds of SQLite do so by default, others leave it in the file's free pages.
+        connection.execute("PRAGMA secure_delete = ON")
         if _format(connection) == 0:
             _make_tables(connection)
     except sqlite3.Error as reason:

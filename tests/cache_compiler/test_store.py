@@ -3,8 +3,6 @@
 import hashlib
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
@@ -258,16 +256,18 @@ def test_removing_frees_disk_and_memory(tmp_path: Path, small: Small) -> None:
         store.get(page.key)
 
 
-def test_sweeping_removes_what_dead_writers_left_and_no_cache(store: CacheStore, small: Small) -> None:
-    store.put(small(1))
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait(timeout=60)
-    left = store.path(small(2).key)
-    left.with_name(f"{left.name}.1.{dead.pid}{UNFINISHED}").parent.mkdir(exist_ok=True)
-    left.with_name(f"{left.name}.1.{dead.pid}{UNFINISHED}").write_bytes(b"half")
-    assert not store.has(small(2).key)
-    assert store.sweep() == 1
-    assert same(store.get(small(1).key).canonical, small(1))
+def test_a_cache_deleted_while_it_is_read_is_not_kept_in_memory(tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    store, page = CacheStore(tmp_path, IDENTITY, ram_bytes=10_000), small(1)
+    store.put(page)
+    true = store.ram.keep
+
+    def keep(canonical: Canonical) -> Canonical:
+        store.remove(page.key)  # another thread's deletion, between the reading and the keeping
+        return true(canonical)
+
+    monkeypatch.setattr(store.ram, "keep", keep)
+    assert same(store.get(page.key).canonical, page)
+    assert store.ram.bytes == 0
 
 
 def test_a_place_that_cannot_be_written_is_an_error_that_names_it(tmp_path: Path) -> None:

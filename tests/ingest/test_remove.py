@@ -37,6 +37,20 @@ def test_text_of_a_deleted_document_is_nowhere_in_the_home(workshop: Workshop, r
     assert not [path for path in workshop.home.root.rglob("*") if path.is_file() and b"Zyxomatic" in path.read_bytes()]
 
 
+def test_vectors_of_a_deleted_document_are_not_left_in_the_index(workshop: Workshop, records: Path) -> None:
+    ingest([records], "default", workshop)
+    row = workshop.catalogue.document_named("default", "a.txt")
+    assert row is not None
+    chunks = {chunk.id for chunk in workshop.catalogue.chunks_of(row.id)}
+    ids, vectors = workshop.catalogue.vectors("default")
+    gone = [vector.tobytes() for number, vector in zip(ids.tolist(), vectors, strict=True) if number in chunks]
+    file = next(workshop.home.index_folder.glob("*.faiss"))
+    assert gone
+    assert all(vector in file.read_bytes() for vector in gone)
+    remove_document(workshop, row.id)
+    assert not any(vector in file.read_bytes() for vector in gone)
+
+
 def test_a_shared_page_lives_until_its_last_owner_goes(workshop: Workshop, records: Path) -> None:
     (records / "copy.txt").write_bytes((records / "c.txt").read_bytes())
     ingest([records], "default", workshop)

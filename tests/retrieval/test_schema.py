@@ -14,12 +14,13 @@ from retrieval.errors import CatalogueTooNew, RetrievalError
 from retrieval.schema import FORMAT, connect
 
 ROOT = Path(__file__).resolve().parents[2]
+NAMES = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
 
 
-def test_a_new_catalogue_waits_for_the_disk_and_keeps_its_references(tmp_path: Path) -> None:
+def test_a_new_catalogue_waits_for_the_disk_keeps_its_references_and_writes_over_what_is_deleted(tmp_path: Path) -> None:
     connection = connect(tmp_path / "c.sqlite")
-    settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "synchronous", "foreign_keys")}
-    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+    settings = {name: connection.execute(f"PRAGMA {name}").fetchone()[0] for name in NAMES}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "secure_delete": 1}
     assert connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT
     connection.close()
 
