@@ -12,6 +12,7 @@ from cache_compiler.errors import CacheError
 from cache_compiler.types import Assembly, Fetched
 from ingest.errors import IngestError
 from renderer.errors import RendererError
+from renderer.types import image_key
 from retrieval.errors import EmptyQuestion, RetrievalError
 from retrieval.plan import make_plan
 from retrieval.types import Plan
@@ -56,7 +57,7 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
         yield Planned(plan, citations)
 
         fetching = time.perf_counter()
-        fetched = [house.store.get(f"{pick.page.key}@{pick.dpi}") for pick in plan.picks]
+        fetched = [house.store.get(image_key(pick.page.key, pick.dpi)) for pick in plan.picks]
         loaded = time.perf_counter()
         ids = house.backbone.question_ids(question.text)
         room = len(ids) + question.sampling.max_tokens

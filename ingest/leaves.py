@@ -7,7 +7,7 @@ one that was not, and the store ends up the same, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from cache_compiler.compile import compile_pages
@@ -27,6 +27,9 @@ class Leaves:
 
     chunks: tuple[Chunk, ...]
     pages: tuple[Page, ...]
+
+    def image_keys(self, dpis: Sequence[int]) -> list[str]:
+        return [image_key(page.key, dpi) for page in self.pages for dpi in dpis]
 
     def rows(self) -> tuple[PageRow, ...]:
         """What the catalogue keeps of the pages: sizes and line boxes in points, and rows per DPI."""
@@ -83,9 +86,8 @@ def compile_missing(leaves: Leaves, workshop: Workshop, step: Step, cancelled: C
     return tuple(written)
 
 
-def missing_keys(leaves: Leaves, workshop: Workshop) -> list[str]:
-    """Page images of these leaves without a cache or without their PNG."""
-    keys = [image_key(page.key, dpi) for page in leaves.pages for dpi in workshop.dpis]
+def missing_keys(keys: Iterable[str], workshop: Workshop) -> list[str]:
+    """Of these page images (`<page key>@<dpi>`), those without a cache or without their PNG."""
     return [key for key in keys if not (workshop.store.has(key) and workshop.images.has(key))]
 
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from cache_compiler.errors import CacheError
 from renderer import describe_undrawable, undrawable
 from renderer.errors import RendererError
+from renderer.types import image_key
 from retrieval.errors import NameTaken, RetrievalError
 from retrieval.index import VectorIndex
 from retrieval.types import DocumentRow
@@ -138,7 +139,7 @@ def _commit(row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Worksh
     """Write the catalogue's rows while holding the writer's lock. A page that somebody's deletion has taken meanwhile is compiled again."""
     while True:
         with workshop.home.writing():
-            if not missing_keys(leaves, workshop):
+            if not missing_keys(leaves.image_keys(workshop.dpis), workshop):
                 workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)
                 remove_files(workshop)
                 return
@@ -166,8 +167,7 @@ def _row(document: Document, document_id: str, collection: str, leaves: Leaves, 
 def _whole(row: DocumentRow, workshop: Workshop) -> bool:
     """Whether every page image of a document in the catalogue still has its cache and its PNG."""
     refs = [page for piece in workshop.catalogue.chunks_of(row.id) for page in piece.pages]
-    keys = {f"{ref.key}@{dpi}" for ref in refs for dpi in workshop.dpis}
-    return all(workshop.store.has(key) and workshop.images.has(key) for key in keys)
+    return not missing_keys({image_key(ref.key, dpi) for ref in refs for dpi in workshop.dpis}, workshop)
 
 
 def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:

@@ -25,11 +25,12 @@ def repair(
     mended: list[str] = []
     for document in documents:
         chunks = workshop.catalogue.chunks_of(document.id)
-        for key in sorted({image_key(page.key, dpi) for chunk in chunks for page in chunk.pages for dpi in workshop.dpis}):
+        keys = sorted({image_key(page.key, dpi) for chunk in chunks for page in chunk.pages for dpi in workshop.dpis})
+        for key in keys:
             if workshop.store.has(key) and not _sound(workshop, key):
                 workshop.store.remove(key)
-        leaves = lay_out(chunks, workshop, _step(progress, document.name, "rasterise"), cancelled)
-        if missing_keys(leaves, workshop):
+        if missing_keys(keys, workshop):
+            leaves = lay_out(chunks, workshop, _step(progress, document.name, "rasterise"), cancelled)
             mended += compile_missing(leaves, workshop, _step(progress, document.name, "compile"), cancelled)
     with workshop.home.writing():
         workshop.store.seal()

@@ -44,7 +44,7 @@ def test_rows_are_the_visual_tokens_and_the_two_marks(leaves: Leaves, workshop: 
 def test_what_is_compiled_is_not_compiled_again(leaves: Leaves, workshop: Workshop) -> None:
     assert len(compile_missing(leaves, workshop, nothing, never)) == 6
     assert compile_missing(leaves, workshop, nothing, never) == ()
-    assert missing_keys(leaves, workshop) == []
+    assert missing_keys(leaves.image_keys(workshop.dpis), workshop) == []
 
 
 def test_a_batch_with_one_missing_page_makes_the_same_forward_again(leaves: Leaves, workshop: Workshop) -> None:

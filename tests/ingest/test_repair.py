@@ -36,6 +36,9 @@ def test_a_missing_cache_and_a_missing_image_come_back(workshop: Workshop, recor
     assert files_of(workshop.home.root) == before
 
 
-def test_a_sound_collection_is_left_as_it_is(workshop: Workshop, records: Path) -> None:
+def test_a_sound_collection_is_left_as_it_is_and_no_page_of_it_is_drawn(
+    workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ingest([records], "default", workshop)
+    monkeypatch.setattr("ingest.leaves.rasterise", lambda *_: pytest.fail("a page was drawn"))
     assert repair(workshop, "default") == ()
