@@ -68,6 +68,8 @@ class Bench:
         for canonical in compile_pages(self.backbone, list(missing.values()), self.prefix(condition)):
             self._caches[condition, canonical.key] = canonical
         found = [self._caches[condition, image.key] for image in images]
+        for image in images:
+            self._caches.move_to_end((condition, image.key))
         while len(self._caches) > max(self.keep, len(images)):
             self._caches.popitem(last=False)
         return found

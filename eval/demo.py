@@ -17,7 +17,7 @@ from app.settings import Settings
 from app.types import Answer, Done, Failed
 from cache_compiler.prefill import full_prefill
 from ingest.pipeline import ingest
-from renderer.types import PageImage
+from renderer.types import PageImage, image_key
 
 from .arms import Bench
 from .score import exact_match, wilson
@@ -83,10 +83,11 @@ def _ask(house: House, row: dict[str, str]) -> Asked:
 
 def _full_prefill(house: House, answered: Answer) -> float:
     """Seconds from page images to first token for the very pages that were read, by the model's own full prefill."""
-    images = [
-        PageImage(pick.page.key, pick.dpi, house.workshop.style.cell, Image.open(house.workshop.images.path(f"{pick.page.key}@{pick.dpi}")))
-        for pick in answered.plan.picks
-    ]
+    images = []
+    for pick in answered.plan.picks:
+        image = Image.open(house.workshop.images.path(image_key(pick.page.key, pick.dpi)))
+        image.load()  # a file is read when it is first looked at: before the clock, for a page that is drawn needs no reading
+        images.append(PageImage(pick.page.key, pick.dpi, house.workshop.style.cell, image))
     begun = time.perf_counter()
     assembly = full_prefill(house.backbone, images, room=64)
     Bench(house.backbone, house.workshop.style).reply(assembly, answered.question, max_tokens=1)
