@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from app.engine import Decode
 from app.types import Sampling
 from cache_compiler.assemble import assemble
 from cache_compiler.backbone import Backbone
 from cache_compiler.compile import compile_pages
+from cache_compiler.identity import Identity, identify
 from cache_compiler.prefill import full_prefill
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
 from cache_compiler.types import Assembly, Canonical
@@ -45,6 +47,11 @@ class Bench:
     keep: int = 64
     _prefixes: dict[str, Prefix] = field(default_factory=dict)
     _caches: OrderedDict[tuple[str, str], Canonical] = field(default_factory=OrderedDict)
+
+    @cached_property
+    def identity(self) -> Identity:
+        """Taken once: it reads all the weights."""
+        return identify(self.backbone, self.style.fingerprint)
 
     def images(self, pages: Sequence[str], dpis: Sequence[int]) -> list[PageImage]:
         """One page image for each text, each at its own DPI. A text that needs more than one page is a mistake of the caller's."""

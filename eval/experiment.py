@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 
-from cache_compiler.identity import identify
 from retrieval.embedder import Embedder
 from retrieval.types import Budget
 
@@ -122,7 +121,7 @@ def document(task: str, settings: dict[str, Any], bench: Bench, rows: Sequence[d
     facts = {
         "task": task,
         "settings": settings,
-        "identity": identify(bench.backbone, bench.style.fingerprint).as_mapping(),
+        "identity": bench.identity.as_mapping(),
         "model": bench.backbone.name,
         "versions": {"torch": torch.__version__, "python": platform.python_version(), "commit": _commit()},
         "threads": torch.get_num_threads(),

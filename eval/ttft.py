@@ -12,7 +12,6 @@ from typing import Any
 
 from cache_compiler.assemble import assemble
 from cache_compiler.compile import compile_pages
-from cache_compiler.identity import identify
 from cache_compiler.prefill import full_prefill
 from cache_compiler.store import CacheStore
 from renderer.types import PageImage
@@ -44,8 +43,7 @@ def measure(
     prefill of all pages and the question. Neither includes retrieval, which is the same for both.
     """
     with tempfile.TemporaryDirectory() as folder:
-        total = 1 << 34
-        store = CacheStore(Path(folder), identify(bench.backbone, bench.style.fingerprint), ram_bytes=total)
+        store = CacheStore(Path(folder), bench.identity, ram_bytes=1 << 34)
         for image in images:
             for canonical in compile_pages(bench.backbone, [image], bench.prefix("template")):
                 store.put(canonical)
