@@ -13,7 +13,7 @@ from cache_compiler.types import Assembly, Fetched
 from ingest.errors import IngestError
 from renderer.errors import RendererError
 from renderer.types import image_key
-from retrieval.errors import EmptyQuestion, RetrievalError
+from retrieval.errors import EmptyCollection, EmptyQuestion, RetrievalError
 from retrieval.plan import make_plan
 from retrieval.types import Plan
 
@@ -49,6 +49,9 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
         begun = time.perf_counter()
         hits = house.retriever.search(question.text, question.collection, question.budget.top_k)
         retrieved = time.perf_counter()
+        if not hits:
+            # Without a page the model would still say something, and it would come from nowhere.
+            raise EmptyCollection(f"collection {question.collection!r} has no documents; take some in first")
         plan = make_plan(hits, question.budget)
         pages = {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks}
         documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}

@@ -209,7 +209,7 @@ class Citation(Wire):
 class Provenance(Wire):
     page: str
     dpi: int
-    tier: Literal["ram", "disk", "compiled"]
+    tier: Literal["ram", "disk"]
     bytes_read: int
     first: int
     last: int

@@ -113,6 +113,7 @@ def delete(args: argparse.Namespace) -> int:
 
 
 def repair(args: argparse.Namespace) -> int:
+    from ingest.remove import remove_orphans
     from ingest.repair import repair as run_repair
 
     from . import printed
@@ -123,9 +124,12 @@ def repair(args: argparse.Namespace) -> int:
     try:
         with stop_on_interrupt() as stopped, Bar() as bar:
             mended = run_repair(house.workshop, args.collection, progress=bar.show, cancelled=stopped)
+            orphans = remove_orphans(house.workshop)
     finally:
         house.close()
     print("\n".join([*mended, f"{printed.count(len(mended), 'page image')} compiled again; every cache of {args.collection} is whole."]))
+    if orphans:
+        print(f"{printed.count(len(orphans), 'file')} that no document owns removed (of uploads and runs that were stopped).")
     return 0
 
 

@@ -134,6 +134,7 @@ TABLE: dict[type[Exception], Row] = {
     search.EmbedderMismatch: Row(409, CONFLICT),
     search.EmbedderUnavailable: Row(503, INSTALLATION),
     search.EmptyQuestion: Row(422, WRONG_USE),
+    search.EmptyCollection: Row(409, NOT_FOUND),
     search.CatalogueTooNew: Row(503, INSTALLATION),
     # -- caches: 409, for the request is sound and the store is not what it needs (ingest again, or repair)
     cache.CacheError: Row(500, INTERNAL),

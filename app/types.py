@@ -64,7 +64,7 @@ class Provenance:
 
     page: str
     dpi: int
-    tier: Literal["ram", "disk", "compiled"]
+    tier: Literal["ram", "disk"]
     bytes_read: int
     first: int
     last: int

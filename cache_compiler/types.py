@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from transformers.cache_utils import Cache
 
-Tier = Literal["ram", "disk", "compiled"]
+Tier = Literal["ram", "disk"]
 
 
 @dataclass(frozen=True)

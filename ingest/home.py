@@ -7,6 +7,7 @@
 <home>/spool/               uploads on their way through ingest
 <home>/weights.json         digests of model files that have not changed since they were hashed; can be deleted
 <home>/lock                 held by a writer while it commits
+<home>/serving              held by the one server that works on the uploads
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from cache_compiler.files import sweep
 
@@ -63,6 +64,15 @@ class Home:
         except Timeout as error:
             raise HomeBusy(f"{self.root}: another process has been writing for {timeout:.0f} seconds; try again when it is done") from error
 
+    def claim(self) -> BaseFileLock:
+        """Be the one server that works on this home's uploads, until `release()` or the process's end. Raises HomeBusy."""
+        claim = FileLock(self.root / "serving", blocking=False)
+        try:
+            claim.acquire()
+        except Timeout as error:
+            raise HomeBusy(f"{self.root}: another server works on this home; stop that one, or give this one another home") from error
+        return claim
+
     def sweep(self) -> int:
         """Remove the half-written caches and images of processes that died; returns how many. Call it before this process writes."""
         return sweep(self.root)
@@ -73,3 +83,7 @@ class Home:
         caches = self.store_root.glob(f"*/caches/{folder}/{image_key}.safetensors")
         images = (self.images_root / folder).glob(f"{image_key}.png")
         return sorted([*caches, *images])
+
+    def page_files(self) -> list[Path]:
+        """Every cache and every image there is, sorted."""
+        return sorted([*self.store_root.glob("*/caches/??/*@*.safetensors"), *self.images_root.glob("??/*@*.png")])

@@ -14,6 +14,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
+from filelock import BaseFileLock
+
 from cache_compiler.errors import CacheError
 from renderer.errors import RendererError
 from retrieval.errors import RetrievalError, UnknownJob
@@ -22,6 +24,7 @@ from retrieval.types import JobRow
 from .errors import Cancelled, IngestError, TooLarge
 from .names import document_name
 from .pipeline import finish_run, ingest_file
+from .remove import remove_orphans
 from .types import Progress
 from .workshop import Workshop
 
@@ -38,14 +41,21 @@ class JobQueue:
         self._cancelled: set[str] = set()
         self._stopping = threading.Event()
         self._worker: threading.Thread | None = None
+        self._claim: BaseFileLock | None = None
 
     # -- a life ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Take up what an earlier process left, then work in the background."""
+        """Take up what an earlier process left, then work in the background. Raises HomeBusy when another server works on this home."""
+        self._claim = self.workshop.home.claim()
         self.workshop.home.sweep()
         for row in self.workshop.catalogue.jobs(states=("running",)):
             self._update(row.id, state="queued", stage="", done=0, total=0)
+        # Uploads whose sender was never told that they are here: the process died between the file and the row.
+        acknowledged = {row.spool for row in self.workshop.catalogue.jobs()}
+        for path in self.workshop.home.spool.iterdir():
+            if path.name not in acknowledged:
+                path.unlink()
         self._worker = threading.Thread(target=self._work, name="quire-ingest", daemon=True)
         self._worker.start()
 
@@ -56,6 +66,8 @@ class JobQueue:
             self._changed.notify_all()
         if self._worker is not None:
             self._worker.join(timeout)
+        if self._claim is not None:
+            self._claim.release()
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
@@ -148,12 +160,12 @@ class JobQueue:
         try:
             replace = bool(row.detail.get("replace"))
             outcome = ingest_file(spool, row.name, "upload", row.collection, self.workshop, listen, stop, replace)
-            finish_run(self.workshop, row.collection)
         except Cancelled:
             if row.id not in self._cancelled:
                 self._update(row.id, state="queued", stage="", done=0, total=0)  # the process stops, the job does not
                 return
             self._finish(row, state="cancelled")
+            remove_orphans(self.workshop)
         except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
             self._update(row.id, state="failed", error=str(error), detail={**row.detail, "type": type(error).__name__})
         except Exception as error:
@@ -164,6 +176,8 @@ class JobQueue:
             document = self.workshop.catalogue.document_named(row.collection, row.name)
             detail = {**row.detail, **(asdict(outcome) if outcome is not None else {"skipped": True})}
             self._finish(row, state="done", document=document.id if document else "", detail=detail)
+            # Behind the job's end: the document is in, and a question would bring the index up to it by itself.
+            finish_run(self.workshop, row.collection)
         finally:
             self._cancelled.discard(row.id)
 

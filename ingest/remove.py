@@ -54,3 +54,19 @@ def remove_files(workshop: Workshop) -> tuple[tuple[str, ...], int]:
         workshop.store.ram.drop(key)  # behind the file, as `CacheStore.remove` does
     workshop.catalogue.clear_removals(keys)
     return tuple(removed), size
+
+
+def remove_orphans(workshop: Workshop) -> tuple[str, ...]:
+    """Remove caches and images that no document owns: what a cancelled or failed document had already made. Returns the files.
+
+    Another process's ingest may lose pages that it has not committed yet; it finds that out when it commits, and makes them again.
+    """
+    with workshop.home.writing():
+        owned = workshop.catalogue.page_keys()
+        removed = []
+        for path in workshop.home.page_files():
+            if path.name.partition("@")[0] not in owned:
+                path.unlink()
+                workshop.store.ram.drop(path.stem)
+                removed.append(str(path.relative_to(workshop.home.root)))
+    return tuple(removed)

@@ -9,6 +9,7 @@ RetrievalError
 ├── EmbedderMismatch      the collection was indexed by another embedder
 ├── EmbedderUnavailable   the embedder's package or files are not installed
 ├── EmptyQuestion         a question without text
+├── EmptyCollection       a collection without a document
 └── CatalogueTooNew       the catalogue was written by a newer version
 """
 
@@ -46,6 +47,10 @@ class EmbedderUnavailable(RetrievalError):
 
 
 class EmptyQuestion(RetrievalError):
+    pass
+
+
+class EmptyCollection(RetrievalError):
     pass
 
 

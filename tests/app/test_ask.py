@@ -156,7 +156,7 @@ def test_a_question_with_the_models_own_marks_in_it_is_only_text(asked: House) -
     assert told.finish in ("stop", "length", "repetition")
 
 
-def test_a_collection_without_documents_answers_from_no_page(asked: House, tmp_path: Path) -> None:
+def test_a_collection_without_documents_is_an_error_and_not_an_answer_from_nowhere(asked: House) -> None:
     asked.workshop.collection("empty", create=True)
-    told = final(list(answer(asked.question("Who?", "empty"), asked)))
-    assert told.citations == ()
+    events = list(answer(asked.question("Who?", "empty"), asked))
+    assert [event.type for event in events if isinstance(event, Failed)] == ["EmptyCollection"]

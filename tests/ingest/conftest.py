@@ -58,8 +58,8 @@ def records(tmp_path: Path) -> Path:
 
 
 def files_of(home: Path) -> dict[str, bytes]:
-    """Every file of a home but the catalogue's own (SQLite does not promise bytes) and the lock, by its path."""
-    left_out = ("catalogue.sqlite", "lock")
+    """Every file of a home but the catalogue's own (SQLite does not promise bytes) and the locks, by its path."""
+    left_out = ("catalogue.sqlite", "lock", "serving")
     return {
         str(path.relative_to(home)): path.read_bytes()
         for path in sorted(home.rglob("*"))

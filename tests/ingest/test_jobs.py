@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ingest.errors import BadName, TooLarge
+from ingest.errors import BadName, HomeBusy, TooLarge
 from ingest.jobs import FINAL, JobQueue
 from ingest.types import Limits
 from ingest.workshop import Workshop
@@ -83,6 +83,40 @@ def test_a_running_job_is_cancelled_and_the_next_one_goes_on(workshop: Workshop,
     assert finish(queue, running.id).state == "cancelled"
     assert finish(queue, after.id).state == "done"
     assert [row.name for row in workshop.catalogue.documents("default")] == ["a.txt"]
+    # Nothing of the cancelled document is left: no page of it belongs to anybody.
+    assert {path.name.partition("@")[0] for path in workshop.home.page_files()} == workshop.catalogue.page_keys()
+    queue.stop()
+
+
+def test_a_second_server_on_the_same_home_is_refused(workshop: Workshop, open_at: Open) -> None:
+    first, second = JobQueue(workshop), JobQueue(open_at(workshop.home.root))
+    first.start()
+    with pytest.raises(HomeBusy, match="another server"):
+        second.start()
+    first.stop()
+    second.start()
+    second.stop()
+
+
+def test_an_upload_that_was_never_acknowledged_is_swept_at_the_next_start(workshop: Workshop) -> None:
+    (workshop.home.spool / "half.txt").write_bytes(b"half")
+    queue = JobQueue(workshop)
+    queue.start()
+    assert list(workshop.home.spool.iterdir()) == []
+    queue.stop()
+
+
+def test_a_failing_last_step_does_not_unsay_that_the_document_is_in(
+    workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> None:
+        raise HomeBusy("somebody writes")
+
+    monkeypatch.setattr("ingest.jobs.finish_run", busy)
+    queue = JobQueue(workshop)
+    queue.start()
+    rows = [queue.submit(name, io.BytesIO((records / name).read_bytes()), "default") for name in ("a.txt", "c.txt")]
+    assert [finish(queue, row.id).state for row in rows] == ["done", "done"]
     queue.stop()
 
 

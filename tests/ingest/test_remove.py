@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from ingest.pipeline import ingest
-from ingest.remove import finish_removals, remove_document
+from ingest.remove import finish_removals, remove_document, remove_orphans
 from ingest.workshop import Workshop
 from retrieval.errors import UnknownDocument
 from retrieval.retriever import Retriever
@@ -79,3 +79,19 @@ def test_a_deletion_cut_short_is_finished_when_the_home_is_opened_again(workshop
 def test_an_unknown_document_is_an_error(workshop: Workshop) -> None:
     with pytest.raises(UnknownDocument):
         remove_document(workshop, "0" * 16)
+
+
+def test_pages_that_no_document_owns_are_removed_and_the_others_stay(workshop: Workshop, records: Path) -> None:
+    ingest([records / "a.txt"], "default", workshop)
+    before = files_of(workshop.home.root)
+    stages: list[str] = []
+    stopped = ingest(
+        [records / "b.txt"], "default", workshop, progress=lambda at: stages.append(at.stage), cancelled=lambda: "compile" in stages
+    )
+    assert stopped.cancelled
+    extra = set(files_of(workshop.home.root)) - set(before)
+    assert extra
+    assert set(remove_orphans(workshop)) == extra
+    assert remove_orphans(workshop) == ()
+    workshop.store.seal()
+    assert files_of(workshop.home.root) == before
