@@ -71,6 +71,7 @@ class Catalogue:
             receipts = tuple(documents.delete(connection, row.id) for row in content.documents(connection, name))
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             _grow(connection, name)
+        self._connections.empty_log()
         return receipts
 
     # --- documents --------------------------------------------------------------------------------------------------------------
@@ -102,6 +103,8 @@ class Catalogue:
         with self._connections.write() as connection:
             receipt = documents.add(connection, row, chunks, vectors, pages, replaces)
             _grow(connection, row.collection)
+        if receipt is not None:
+            self._connections.empty_log()
         return receipt
 
     def delete_document(self, document_id: str) -> Receipt:
@@ -110,6 +113,7 @@ class Catalogue:
             collection = content.document(connection, document_id).collection
             receipt = documents.delete(connection, document_id)
             _grow(connection, collection)
+        self._connections.empty_log()
         return receipt
 
     # --- files that wait for removal --------------------------------------------------------------------------------------------

@@ -39,6 +39,20 @@ class Connections:
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
+    def empty_log(self) -> None:
+        """Write the log into the file and cut it to nothing: until then it, and the file, still hold what was deleted.
+
+        Readers that are under way are waited for. Where that takes longer than a writer's patience, or the disk is full, the log stays
+        as it is: what was committed is no less so, and the next call empties it, or the last process that closes the file.
+        """
+        connection = self._take()
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        except sqlite3.Error:
+            connection.close()
+        else:
+            self._give_back(connection)
+
     def close(self) -> None:
         """Close all connections; those in use are closed when their transaction ends. May be called twice."""
         with self._lock:

@@ -71,11 +71,21 @@ def connect(path: Path) -> sqlite3.Connection:
             _make_tables(connection)
     except sqlite3.Error as reason:
         connection.close()
-        raise RetrievalError(f"the catalogue {path} does not open: {reason}") from reason
+        raise RetrievalError(f"the catalogue {path} does not open: {reason}{_cure(reason)}") from reason
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def _cure(reason: sqlite3.Error) -> str:
+    """What to do, where SQLite's words leave that open."""
+    code = getattr(reason, "sqlite_errorcode", 0) & 0xFF
+    if code in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT):
+        return "; put a copy of it back, or move the whole home away and ingest the files again"
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return "; it and its folder must be writable"
+    return ""
 
 
 def _make_tables(connection: sqlite3.Connection) -> None:

@@ -122,3 +122,18 @@ def test_a_deleted_collection_takes_its_documents_along_and_leaves_the_others(ca
     assert list(catalogue.dump()) == lines
     with pytest.raises(UnknownCollection):
         catalogue.delete_collection("other")
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_nothing_of_a_document_that_went_stays_in_an_open_catalogues_files(catalogue: Catalogue, whole: Make, replaced: bool) -> None:
+    """SQLite keeps what was written in its log until a checkpoint, and until then the file beside it as it was before."""
+    old = whole(1, ("a",))
+    old.add_to(catalogue)
+    if replaced:
+        whole(2, ("b",), name=old.row.name).add_to(catalogue, replaces="d1")
+    else:
+        catalogue.delete_document("d1")
+    for path in catalogue.path.parent.glob(f"{catalogue.path.name}*"):
+        content = path.read_bytes()
+        assert old.vectors.tobytes() not in content, path.name
+        assert old.chunks[0].text.encode() not in content, path.name
