@@ -132,7 +132,7 @@ async def job_events(request: Request, house: HouseDep, job: str) -> Response:
 
 @router.post("/jobs/{job}/cancel", response_model=bodies.Job)
 def cancel(house: HouseDep, job: str) -> bodies.Job:
-    """Cancel: at once when it waits, within a batch when it runs."""
+    """Cancel: at once when it waits, within a batch when it runs. A failed job gives up the upload that was kept for another try."""
     return wire.job(house.jobs.cancel(job))
 
 

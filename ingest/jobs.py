@@ -23,7 +23,7 @@ from retrieval.types import JobRow
 
 from .errors import Cancelled, IngestError, TooLarge
 from .names import document_name
-from .pipeline import finish_run, ingest_file
+from .pipeline import failure, finish_run, ingest_file
 from .remove import remove_orphans
 from .types import Progress
 from .workshop import Workshop
@@ -51,11 +51,7 @@ class JobQueue:
         self.workshop.home.sweep()
         for row in self.workshop.catalogue.jobs(states=("running",)):
             self._update(row.id, state="queued", stage="", done=0, total=0)
-        # Uploads whose sender was never told that they are here: the process died between the file and the row.
-        acknowledged = {row.spool for row in self.workshop.catalogue.jobs()}
-        for path in self.workshop.home.spool.iterdir():
-            if path.name not in acknowledged:
-                path.unlink()
+        self._sweep_spool()
         self._worker = threading.Thread(target=self._work, name="quire-ingest", daemon=True)
         self._worker.start()
 
@@ -102,10 +98,10 @@ class JobQueue:
         return self.workshop.catalogue.jobs(collection=collection)
 
     def cancel(self, job_id: str) -> JobRow:
-        """Cancel a job: at once when it waits, within a batch when it runs. A finished job stays as it is."""
+        """Cancel a job: at once when it waits, within a batch when it runs. A failed one gives up its upload; others stay as they are."""
         with self._changed:
             row = self.job(job_id)
-            if row.state == "queued":
+            if row.state in ("queued", "failed"):
                 row = self._update(job_id, state="cancelled")
                 self._drop_spool(row)
             elif row.state == "running":
@@ -167,7 +163,8 @@ class JobQueue:
             self._finish(row, state="cancelled")
             remove_orphans(self.workshop)
         except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
-            self._update(row.id, state="failed", error=str(error), detail={**row.detail, "type": type(error).__name__})
+            told = failure(row.name, error)
+            self._update(row.id, state="failed", error=told.reason, detail={**row.detail, "type": told.kind})
         except Exception as error:
             # A defect of ours. The person still gets an end to the job, and the queue goes on.
             log.exception("job %s: an unexpected error", row.id)
@@ -182,14 +179,23 @@ class JobQueue:
             self._cancelled.discard(row.id)
 
     def _finish(self, row: JobRow, **fields: object) -> None:
-        self._drop_spool(row)
-        self._update(row.id, **fields)
+        # In this order: a process that dies in between leaves a file to sweep, not an unfinished job whose upload is gone.
+        with self._changed:
+            self._update(row.id, **fields)
+            self._drop_spool(row)
 
     def _update(self, job_id: str, **fields: object) -> JobRow:
         row = self.workshop.catalogue.update_job(job_id, **fields)
         with self._changed:
             self._changed.notify_all()
         return row
+
+    def _sweep_spool(self) -> None:
+        """Remove uploads that no job waits for: a process died before it had acknowledged them, or behind a job's end."""
+        wanted = {row.spool for row in self.workshop.catalogue.jobs(states=("queued", "running", "failed"))}
+        for path in self.workshop.home.spool.iterdir():
+            if path.name not in wanted:
+                path.unlink(missing_ok=True)
 
     def _drop_spool(self, row: JobRow) -> None:
         (self.workshop.home.spool / row.spool).unlink(missing_ok=True)

@@ -15,6 +15,7 @@ Everything is keyed by content: run it again after a crash, and only what is mis
 from __future__ import annotations
 
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -63,12 +64,12 @@ def ingest(
     for path, raw in _files(paths):
         try:
             name = document_name(raw)
-            outcome = ingest_file(path, name, str(path.resolve()), collection, workshop, progress, cancelled, replace)
+            outcome = ingest_file(path, name, os.path.realpath(path), collection, workshop, progress, cancelled, replace)
         except Cancelled:
             stopped = True
             break
         except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
-            failed.append(_failure(raw, error))
+            failed.append(failure(raw, error))
             progress(Progress(raw, "failed", detail={"reason": failed[-1].reason}))
         else:
             if outcome is None:
@@ -173,17 +174,27 @@ def _whole(row: DocumentRow, workshop: Workshop) -> bool:
 def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Files with the names they get: a folder's files by their path within it, in sorted order; hidden ones are left out."""
     for path in paths:
-        if path.is_dir():
+        if _is(path.is_dir, otherwise=False):
             for found in sorted(path.rglob("*")):
                 within = found.relative_to(path)
-                if found.is_file() and not any(part.startswith(".") for part in within.parts):
+                if _is(found.is_file, otherwise=True) and not any(part.startswith(".") for part in within.parts):
                     yield found, within.as_posix()
         else:
             yield path, path.name
 
 
+def _is(check: Callable[[], bool], otherwise: bool) -> bool:
+    """What a path is, or `otherwise` where nobody may look, or its name is too long: opening it then fails, as a line of the report."""
+    try:
+        return check()
+    except OSError:
+        return otherwise
+
+
 def _digest(path: Path, limit: int) -> str:
     """SHA-256 of the file, so that an unchanged one is known before it is parsed; a file over the limit is left to `load` to refuse."""
+    if path.exists() and not path.is_file():
+        return ""  # so are pipes and devices: to open one may mean to wait for ever
     digest = hashlib.sha256()
     with path.open("rb") as stream:
         while (block := stream.read(1 << 20)) and stream.tell() <= limit:
@@ -191,7 +202,8 @@ def _digest(path: Path, limit: int) -> str:
     return digest.hexdigest()
 
 
-def _failure(name: str, error: Exception) -> Failure:
+def failure(name: str, error: Exception) -> Failure:
+    """The line of a report for a file that failed; what the system says of a path stays out of it."""
     if isinstance(error, FileNotFoundError):
         return Failure(name, "FileNotFound", f"{name}: there is no such file")
     if isinstance(error, OSError):

@@ -81,7 +81,7 @@ def confine_before_import(limits: Limits) -> None:
             soft, hard = min(soft, most), min(hard, most)
         try:
             resource.setrlimit(kind, (soft, hard))
-        except (ValueError, OSError) as error:
+        except (ValueError, OverflowError, OSError) as error:
             # macOS refuses RLIMIT_AS.
             print(f"limit {kind} could not be set: {error}", file=sys.stderr)
 

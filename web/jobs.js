@@ -210,7 +210,11 @@ function putAway(id) {
 }
 
 function dismiss(entry) {
-  if (entry.job && entry.job.id) putAway(entry.job.id);
+  if (entry.job && entry.job.id) {
+    putAway(entry.job.id);
+    // The server keeps a failed upload for another try; nobody wants one any more.
+    api.cancel(entry.job.id).catch(() => {});
+  }
   forget(entry);
 }
 

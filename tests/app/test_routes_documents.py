@@ -88,7 +88,8 @@ def test_a_file_that_cannot_be_read_fails_with_its_reason_and_can_be_tried_again
     assert "blank.txt" in row["error"]
     assert httpx.post(f"{live.url}/jobs/{job['id']}/retry").json()["id"] == job["id"]
     assert finished(live, job["id"])["state"] == "failed"
-    assert httpx.post(f"{live.url}/jobs/{job['id']}/cancel").json()["state"] == "failed"
+    assert httpx.post(f"{live.url}/jobs/{job['id']}/cancel").json()["state"] == "cancelled"
+    assert httpx.post(f"{live.url}/jobs/{job['id']}/retry").json()["state"] == "cancelled"
 
 
 def test_the_same_name_with_other_words_needs_leave_to_replace(live):

@@ -163,3 +163,37 @@ def test_an_upload_over_the_limit_is_refused_while_it_comes_in(workshop: Worksho
 def test_an_unknown_job_is_an_error(workshop: Workshop) -> None:
     with pytest.raises(UnknownJob):
         JobQueue(workshop).job("0" * 32)
+
+
+def test_a_failed_job_that_is_cancelled_gives_up_its_upload(workshop: Workshop) -> None:
+    queue = JobQueue(workshop)
+    queue.start()
+    row = finish(queue, queue.submit("a.pdf", io.BytesIO(b"not a PDF"), "default").id)
+    assert (row.state, [path.name for path in workshop.home.spool.iterdir()]) == ("failed", [row.spool])
+    assert queue.cancel(row.id).state == "cancelled"
+    assert list(workshop.home.spool.iterdir()) == []
+    assert queue.retry(row.id).state == "cancelled"
+    queue.stop()
+
+
+def test_what_a_finished_job_left_behind_is_swept_and_a_failed_one_keeps_its_upload(workshop: Workshop, records: Path) -> None:
+    before = JobQueue(workshop)
+    before.start()
+    failed = finish(before, before.submit("empty.txt", io.BytesIO(b""), "default").id)
+    done = finish(before, before.submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default").id)
+    before.stop()
+    (workshop.home.spool / done.spool).write_text("the process died behind the job's end")
+    queue = JobQueue(workshop)
+    queue.start()
+    assert [path.name for path in workshop.home.spool.iterdir()] == [failed.spool]
+    queue.stop()
+
+
+def test_a_job_whose_upload_is_gone_fails_without_naming_a_path_of_the_server(workshop: Workshop) -> None:
+    queue = JobQueue(workshop)
+    row = queue.submit("a.txt", io.BytesIO(b"words"), "default")
+    (workshop.home.spool / row.spool).unlink()
+    queue.start()
+    done = finish(queue, row.id)
+    assert (done.state, done.error) == ("failed", "a.txt: there is no such file")
+    queue.stop()

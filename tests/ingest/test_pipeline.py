@@ -167,3 +167,16 @@ def test_a_run_killed_at_any_moment_ends_in_the_same_store_byte_for_byte(records
     assert _run_ingest(home, records).wait() == 0
     assert files_of(home) == files_of(whole)
     assert list(Catalogue(home / "catalogue.sqlite").dump()) == list(Catalogue(whole / "catalogue.sqlite").dump())
+
+
+def test_what_cannot_be_opened_is_a_line_of_the_report_and_the_others_go_on(workshop: Workshop, records: Path, tmp_path: Path) -> None:
+    """A pipe that nobody writes to, a link to itself, and a name that no system takes."""
+    os.mkfifo(tmp_path / "pipe.txt")
+    (tmp_path / "loop.txt").symlink_to(tmp_path / "loop.txt")
+    report = ingest([tmp_path / "pipe.txt", tmp_path / "loop.txt", tmp_path / ("a" * 5000), records / "a.txt"], "default", workshop)
+    assert [done.name for done in report.done] == ["a.txt"]
+    assert [(item.name[:8], item.kind) for item in report.failed] == [
+        ("pipe.txt", "UnsupportedType"),
+        ("loop.txt", "Unreadable"),
+        ("aaaaaaaa", "BadName"),
+    ]
