@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import asdict
 from typing import Any
 
-from .errors import STOPPED, row_named
+from .errors import STOPPED, BadRequest, row_named
 from .options import overrides, settings_of
 from .words import collection_name, question_text
 
@@ -28,6 +28,9 @@ def ingest(args: argparse.Namespace) -> int:
     from .progress import Bar, stop_on_interrupt
 
     collection = collection_name(args.collection)
+    if "" in args.paths:
+        # Python takes it for the current folder: a variable that is not set would take in whatever lies there.
+        raise BadRequest("an empty PATH names no file: name one, or say . for the current folder")
     house = House.open(settings_of(args))
     try:
         with stop_on_interrupt() as stopped, Bar() as bar:

@@ -109,7 +109,7 @@ class Doors:
                 f"this server answers to localhost and 127.0.0.1 alone, not to {host[:80]!a}; use one of these in the address"
             )
         origin = headers.get("origin")
-        if method not in READING and origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if method not in READING and origin is not None and _netloc(origin) != host.lower():
             # A form on any site can post here without asking first; only this server's own page may.
             raise ForeignOrigin(f"a page of {origin[:80]!a} cannot change anything here; use this server's own page")
         length = headers.get("content-length", "0")
@@ -120,6 +120,14 @@ class Doors:
 def _name(host: str) -> str:
     """`name`, `name:port` or `[::1]:port` -> the name."""
     return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].lower()
+
+
+def _netloc(origin: str) -> str:
+    """What stands behind the scheme; "" for an origin that is none (`null`, half an IPv6 address), so that it is nobody's own."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 def _dress(headers: MutableHeaders, number: str) -> None:

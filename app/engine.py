@@ -155,7 +155,9 @@ def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator | None
     """The next token from logits [vocabulary]: the largest at temperature 0, else drawn from the smallest set holding `top_p` of the mass."""
     if sampling.temperature <= 0:
         return int(logits.argmax())
-    shares = torch.softmax(logits.double().cpu() / sampling.temperature, dim=-1)
+    logits = logits.double().cpu()
+    # The largest is made 0 first: divided by a temperature near 0 it would be infinite, and its share no number.
+    shares = torch.softmax((logits - logits.max()) / sampling.temperature, dim=-1)
     ordered, index = shares.sort(descending=True)
     before = ordered.cumsum(0) - ordered
     ordered = torch.where(before < sampling.top_p, ordered, 0.0)

@@ -19,9 +19,14 @@ def plain(text: str) -> str:
     return "".join(c if c in "\n\t" or (unicodedata.category(c) not in ("Cc", "Cs") and c not in _BIDI) else "�" for c in text)
 
 
+def _line(text: str) -> str:
+    """The same in one line: a newline in a file's name must not begin a line of its own in a report."""
+    return plain(text).replace("\n", " ")
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Columns as wide as their widest cell; numbers to the right."""
-    cells = [[plain(str(cell)).replace("\n", " ") for cell in row] for row in rows]
+    cells = [[_line(str(cell)) for cell in row] for row in rows]
     right = [all(_numeric(row[i]) for row in cells) and any(row[i] for row in cells) for i in range(len(head))]
     widths = [max(len(line[i]) for line in [list(head), *cells]) for i in range(len(head))]
     return "\n".join(
@@ -56,7 +61,7 @@ def report(run: Report) -> str:
         *[("failed", item.name, "", "", "", "") for item in run.failed],
     ]
     parts = [table(("", "file", "chunks", "pages", "compiled", "reused"), rows)] if rows else []
-    parts += [f"note    {plain(item.name)}: {plain(note)}" for item in run.done for note in item.notes]
+    parts += [f"note    {_line(item.name)}: {_line(note)}" for item in run.done for note in item.notes]
     parts += [f"failed  {_failure(item.name, item.reason, item.place, item.kind)}" for item in run.failed]
     if run.cancelled:
         parts.append("Stopped. What is done is kept, and nothing is half done: run the same command again to go on.")
@@ -69,8 +74,8 @@ def report(run: Report) -> str:
 
 def _failure(name: str, reason: str, place: str, kind: str) -> str:
     # Most reasons begin with the file's name already.
-    said = plain(reason if reason.startswith(name) else f"{name}: {reason}")
-    return f"{said} ({', '.join(filter(None, (plain(place), kind)))})"
+    said = _line(reason if reason.startswith(name) else f"{name}: {reason}")
+    return f"{said} ({', '.join(filter(None, (_line(place), kind)))})"
 
 
 def removal(done: Removal) -> str:

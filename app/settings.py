@@ -66,7 +66,7 @@ class Settings(BaseSettings):
     source_pages: int = Field(Limits.source_pages, ge=1, description="Printed pages that a file may have.")
     rendered_pages: int = Field(Limits.rendered_pages, ge=1, description="Pages that a file may become when it is laid out.")
     unpacked_bytes: ByteSize = _size(Limits.unpacked_bytes, "What a container (DOCX) may unpack to.")
-    parse_seconds: float = Field(Limits.parse_seconds, gt=0, description="Seconds that a file's parser may take.")
+    parse_seconds: float = Field(Limits.parse_seconds, gt=0, le=86_400, description="Seconds that a file's parser may take.")
     parse_memory: ByteSize = _size(Limits.parse_memory, "Memory that a file's parser may take.")
     # Behind file_bytes, for it follows that one: whoever raises the one limit and not the other would still be refused.
     upload_bytes: ByteSize = Field(

@@ -40,6 +40,11 @@ def test_ingest_into_a_name_that_is_none_reads_nothing(tmp_path, capsys):
     assert not (tmp_path / "home").exists()
 
 
+def test_an_empty_path_is_not_the_current_folder(tmp_path, capsys):
+    assert main(["ingest", "", "--home", str(tmp_path / "home")]) == 2
+    assert "empty PATH" in capsys.readouterr().err
+
+
 def test_a_stopped_ingest_ends_with_130_and_says_how_to_go_on(tmp_path, records, capsys, monkeypatch):
     """The person's Ctrl-C comes while the first file is compiled."""
     from app.progress import Bar

@@ -115,7 +115,7 @@ def test_a_server_that_is_meant_for_others_answers_to_any_name(tmp_path):
     assert _client(Settings(home=tmp_path, host="0.0.0.0"), "http://quire.example").get("/").status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://testserver:81"])
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://testserver:81", "http://["])
 def test_another_sites_page_cannot_change_anything(client, origin):
     response = client.post("/", headers={"origin": origin})
     assert response.status_code == 403

@@ -85,6 +85,10 @@ def test_top_p_leaves_only_the_largest_shares() -> None:
     assert drawn == {0, 1}
 
 
+def test_a_temperature_near_zero_is_greedy_and_never_divides_into_nothing() -> None:
+    assert choose(torch.tensor([1.0, 300.0, -2.0]), Sampling(temperature=1e-320), None) == 1
+
+
 def test_a_stop_string_ends_the_answer_and_no_part_of_it_is_shown() -> None:
     reader = load_backbone("reader")
     ids = reader.tokenizer("The owner is END and more", add_special_tokens=False)["input_ids"]

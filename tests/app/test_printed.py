@@ -36,6 +36,12 @@ def test_a_report_has_a_row_a_file_the_reasons_and_the_count():
     assert text.endswith("1 done, 1 skipped (already there), 2 failed in 1.5 s; collection default.")
 
 
+def test_a_newline_in_a_name_begins_no_line_of_its_own():
+    failed = (Failure("a\ndone  b.txt", "BadName", "the name 'a\\ndone  b.txt' has control characters in it"),)
+    text = printed.report(Report("default", (), (), failed))
+    assert not [line for line in text.splitlines() if line.startswith("done")]
+
+
 def test_a_stopped_run_says_how_to_go_on():
     assert "run the same command again to go on" in printed.report(Report("default", cancelled=True))
 

@@ -78,7 +78,16 @@ def test_a_file_that_is_no_toml_says_where(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("alpha", "1.5"), ("alpha", "nan"), ("port", "70000"), ("dtype", "float8"), ("ram_bytes", "lots"), ("batch", "0"), ("low", "9")],
+    [
+        ("alpha", "1.5"),
+        ("alpha", "nan"),
+        ("port", "70000"),
+        ("dtype", "float8"),
+        ("ram_bytes", "lots"),
+        ("batch", "0"),
+        ("low", "9"),
+        ("parse_seconds", "inf"),
+    ],
 )
 def test_a_bad_value_is_told_with_its_name_its_value_and_its_source(name, value, monkeypatch):
     monkeypatch.setenv(PREFIX + name.upper(), value)
