@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 import traceback
@@ -81,6 +82,10 @@ def run(args: argparse.Namespace) -> int:
     for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_PROGRESS_BARS"):
         # Before transformers is imported, which reads them once: nothing is fetched, and its bars would stand between the answer's words.
         os.environ.setdefault(name, "1")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A file's name that is no Unicode, or a terminal that knows few letters, must not cost a person the whole report.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code: int = args.run(args)
         sys.stdout.flush()

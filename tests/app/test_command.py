@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,11 @@ def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(60) == 0
+
+
+def test_a_letter_that_the_terminal_lacks_is_spelled_out_and_costs_no_report(monkeypatch):
+    """A file name that is no Unicode comes to Python as half a surrogate pair."""
+    shown = io.BytesIO()
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(shown, encoding="utf-8"))
+    assert command.run(argparse.Namespace(run=lambda _: print('"é\udcff.txt"') or 0)) == 0
+    assert shown.getvalue().decode() == '"é\\udcff.txt"\n'
