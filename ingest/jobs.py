@@ -165,6 +165,7 @@ class JobQueue:
         except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
             told = failure(row.name, error)
             self._update(row.id, state="failed", error=told.reason, detail={**row.detail, "type": told.kind})
+            remove_orphans(self.workshop)
         except Exception as error:
             # A defect of ours. The person still gets an end to the job, and the queue goes on.
             log.exception("job %s: an unexpected error", row.id)
