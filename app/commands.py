@@ -50,8 +50,6 @@ def ask(args: argparse.Namespace) -> int:
     question = question_text(args.question)
     house = House.open(settings_of(args))
     try:
-        if house.backbone.name == "reader":
-            print(f"quire: {house.backbone.card.says}", file=sys.stderr)
         # Closed on the way out, whatever the way: an interrupt stops the decoding.
         with closing(answer(house.question(question, args.collection), house)) as walk:  # type: ignore[type-var]
             for event in walk:
@@ -64,6 +62,10 @@ def ask(args: argparse.Namespace) -> int:
                     print(wire.answer(event.answer).model_dump_json(indent=1))
                 elif isinstance(event, Done):
                     print(f"\n\n{printed.sources(event.answer, args.show_pages)}")
+                    if doubt := printed.doubt(event.answer):
+                        print(f"\n{doubt}")
+        if house.backbone.name == "reader":
+            print(f"quire: {house.backbone.card.says}", file=sys.stderr)
     finally:
         house.close()
     return 0

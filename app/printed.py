@@ -59,6 +59,7 @@ def report(run: Report) -> str:
         *[("done", item.name, f"{item.chunks:,}", f"{item.pages:,}", f"{item.compiled:,}", f"{item.reused:,}") for item in run.done],
         *[("skipped", name, "", "", "", "") for name in run.skipped],
         *[("failed", item.name, "", "", "", "") for item in run.failed],
+        *[("passed", name, "", "", "", "") for name in run.passed],
     ]
     parts = [table(("", "file", "chunks", "pages", "compiled", "reused"), rows)] if rows else []
     parts += [f"note    {_line(item.name)}: {_line(note)}" for item in run.done for note in item.notes]
@@ -68,6 +69,8 @@ def report(run: Report) -> str:
     elif not rows:
         parts.append("There was no file to take in.")
     counts = f"{len(run.done)} done, {len(run.skipped)} skipped (already there), {len(run.failed)} failed"
+    if run.passed:
+        counts += f", {len(run.passed)} passed over (kinds that are not read)"
     parts.append(f"{counts} in {run.seconds:.1f} s; collection {run.collection}.")
     return "\n".join(parts)
 
@@ -124,6 +127,13 @@ def sources(answer: Answer, show_lines: bool) -> str:
         f"question {_ms(t.prefill)}); rest {_ms(t.rest)}; {answer.tokens} tokens, ended by {answer.finish}"
     )
     return "\n".join(parts)
+
+
+def doubt(answer: Answer) -> str:
+    """What a person should know of an answer whose words stand on none of its pages; "" where they do."""
+    if any(line.why == "holds the answer" for citation in answer.citations for line in citation.lines):
+        return ""
+    return "These words do not stand on the pages above: check before you rely on them."
 
 
 def _place(citation: Citation) -> str:

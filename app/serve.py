@@ -30,6 +30,7 @@ def serve(settings: Settings, allow_remote: bool = False) -> int:
             )
         print(f"quire: {settings.host} can be reached from other machines; anybody there can read and delete everything", file=sys.stderr)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.getLogger("faiss").setLevel(logging.WARNING)  # which instruction set it loads is no news
     failures: list[Exception] = []
 
     def stop(error: Exception) -> None:
@@ -43,7 +44,7 @@ def serve(settings: Settings, allow_remote: bool = False) -> int:
         uvicorn.Config(app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=GRACE, lifespan="on")
     )
     host, port = listener.getsockname()[:2]
-    print(f"Quire is at http://{f'[{host}]' if ':' in host else host}:{port}  (Ctrl-C stops it)", flush=True)
+    print(f"Quire is at http://{f'[{host}]' if ':' in host else host}:{port}  (Ctrl-C stops it); the model is being loaded ...", flush=True)
     try:
         server.run(sockets=[listener])
     except KeyboardInterrupt:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 
 from app.command import build_parser, run
+from app.errors import BadRequest
 
 from .records import HELD_OUT
 
@@ -17,7 +19,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     _add_eval(commands)
     _add_bench(commands)
     _add_demo(commands)
-    return run(parser.parse_args(argv))
+    words = sys.argv[1:] if argv is None else argv
+    if not words:
+        parser.print_help()
+        return 2
+    return run(parser.parse_args(words))
 
 
 def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -89,6 +95,9 @@ def _records(args: argparse.Namespace) -> int:
     from .records import first, read, write
 
     arms = args.arms.split(",")
+    for arm in arms:
+        if not re.fullmatch(r"full|template|free|dummy-\d{1,3}", arm):
+            raise BadRequest(f"arm {arm!r}: it is full, template, free or dummy-K with a number K")
     drawn = (args.kind, args.pages, args.lines, args.seed)
     chosen = read(Path(args.data))[: args.n] if args.data else first(args.n, *drawn, each=args.each, hops=args.hops)
     if args.write:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import sys
 import time
@@ -61,12 +62,18 @@ def demo(home: str | None) -> int:
         print(f"\n{house.backbone.card.says}\n", flush=True)
         asked = [_ask(house, json.loads(line)) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
         _print_verdict(asked)
-        shown = f" --home {home}" if home else ""
-        print(f"\nAsk your own:   quire ask{shown} --collection {COLLECTION} {asked[0].question!r}")
-        print(f"Open the page:  quire serve{shown}   then http://{settings.host}:{settings.port}/")
+        quire = f"{_program()} {{}}" + (f" --home {home}" if home else "")
+        print(f"\nAsk your own:   {quire.format('ask')} --collection {COLLECTION} {asked[0].question!r}")
+        print(f"Open the page:  {quire.format('serve')}   then http://{settings.host}:{settings.port}/?collection={COLLECTION}")
         return 1 if report.failed else 0
     finally:
         house.close()
+
+
+def _program() -> str:
+    """How this was started, so that the lines which follow can be typed as they stand."""
+    started = Path(sys.argv[0])
+    return os.path.relpath(started) if started.name == "quire" else "quire"
 
 
 def _ask(house: House, row: dict[str, str]) -> Asked:
@@ -104,6 +111,8 @@ def _print_one(asked: Asked) -> None:
     if not asked.right:
         print(f"    expected  {asked.expected}")
     print(f"    read from {read}")
+    for line in [line for citation in asked.answer.citations for line in citation.lines][:1]:
+        print(f"    {line.why}: {line.text.strip()}")
     print(
         f"    first token {timings.first_token - timings.retrieve:.3f} s from page caches, {asked.full_first_token:.3f} s by full prefill "
         f"(and {timings.retrieve:.3f} s to find the page, either way)",

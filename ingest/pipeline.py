@@ -30,9 +30,9 @@ from retrieval.types import DocumentRow
 from retrieval.vectors import Vectors
 
 from .chunk import chunk
-from .errors import Cancelled, IngestError
+from .errors import Cancelled, IngestError, UnsupportedType
 from .leaves import Leaves, compile_missing, lay_out, missing_keys
-from .load import load
+from .load import KINDS, load
 from .names import document_name
 from .remove import remove_files
 from .types import Document, Done, Failure, Progress, Report, Stage
@@ -60,6 +60,7 @@ def ingest(
     done: list[Done] = []
     skipped: list[str] = []
     failed: list[Failure] = []
+    passed: list[str] = []
     stopped = False
     for path, raw in _files(paths):
         try:
@@ -69,6 +70,9 @@ def ingest(
             stopped = True
             break
         except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
+            if isinstance(error, UnsupportedType) and path not in paths and path.suffix.lower() not in KINDS:
+                passed.append(raw)  # nobody named it: it lay in the folder
+                continue
             failed.append(failure(raw, error))
             progress(Progress(raw, "failed", detail={"reason": failed[-1].reason}))
         else:
@@ -79,7 +83,7 @@ def ingest(
                 done.append(outcome)
                 progress(Progress(name, "done"))
     finish_run(workshop, collection)
-    return Report(collection, tuple(done), tuple(skipped), tuple(failed), stopped, time.perf_counter() - begun)
+    return Report(collection, tuple(done), tuple(skipped), tuple(failed), tuple(passed), stopped, time.perf_counter() - begun)
 
 
 def finish_run(workshop: Workshop, collection: str) -> None:

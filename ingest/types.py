@@ -61,12 +61,13 @@ class Done:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of a run: every file is in exactly one of the three lists."""
+    """The outcome of a run: every file is in exactly one of the four lists. `passed`: found in a folder, and of a kind that is not read."""
 
     collection: str
     done: tuple[Done, ...] = ()
     skipped: tuple[str, ...] = ()
     failed: tuple[Failure, ...] = ()
+    passed: tuple[str, ...] = ()
     cancelled: bool = False
     seconds: float = 0.0
 

@@ -30,8 +30,10 @@ def collection(connection: sqlite3.Connection, name: str) -> CollectionRow:
     for row in known:
         if row.name == name:
             return row
-    names = ", ".join(row.name for row in known) or "none yet"
-    raise UnknownCollection(f"no collection {name!r}; known: {names}. Ingest a file into it first, or use one of these")
+    cure = f"add a document to it (`quire ingest PATH --collection {name}`)"
+    if not known:
+        raise UnknownCollection(f"no collection {name!r}, there is none yet: {cure}")
+    raise UnknownCollection(f"no collection {name!r}; known: {', '.join(row.name for row in known)}: use one of these, or {cure}")
 
 
 def documents(connection: sqlite3.Connection, name: str) -> list[DocumentRow]:

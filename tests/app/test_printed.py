@@ -1,5 +1,7 @@
 """What a person reads at a terminal: whole, aligned, and free of what a document could do to the screen."""
 
+from dataclasses import replace
+
 from app import printed
 from ingest.remove import Removal
 from ingest.types import Done, Failure, Report
@@ -67,3 +69,22 @@ def test_sizes_have_the_unit_that_a_person_would_use():
         "5.0 MiB",
         "3072.0 GiB",
     ]
+
+
+def test_files_of_kinds_that_are_not_read_are_named_and_counted_but_did_not_fail():
+    text = printed.report(Report("default", passed=("data.json",), seconds=0.5))
+    assert "passed  data.json" in text
+    assert "0 failed, 1 passed over (kinds that are not read)" in text
+
+
+def test_an_answer_whose_words_stand_on_no_page_is_doubted(house):
+    from app.ask import answer
+    from app.types import Done as Answered
+
+    example = house.question("What is Brobo tower's staff?")
+    *_, last = answer(example, house)
+    assert isinstance(last, Answered)
+    held = any(line.why == "holds the answer" for citation in last.answer.citations for line in citation.lines)
+    assert (printed.doubt(last.answer) == "") is held
+    lost = replace(last.answer, citations=tuple(replace(citation, lines=()) for citation in last.answer.citations))
+    assert "do not stand on the pages" in printed.doubt(lost)

@@ -80,10 +80,12 @@ def test_bad_files_are_lines_of_the_report_and_the_good_ones_go_in(workshop: Wor
         "empty.txt": "EmptyFile",
         "spaces.txt": "NoText",
         "cut.docx": "DamagedFile",
-        "sheet.xyz": "UnsupportedType",
         "absent.txt": "FileNotFound",
     }
     assert all(failure.name in failure.reason for failure in report.failed)
+    assert report.passed == ("sheet.xyz",)
+    named = ingest([records / "sheet.xyz"], "default", workshop)
+    assert [failure.kind for failure in named.failed] == ["UnsupportedType"]
     assert {done.name for done in report.done} == {"a.txt", "b.txt", "c.txt", "utf16.txt", "latin.txt"}
     latin = workshop.catalogue.document_named("default", "latin.txt")
     assert latin is not None
