@@ -22,6 +22,34 @@ _ABOUT = """Train a reader of record pages from nothing, on a CPU.
 Ctrl-C finishes the step in hand and writes a checkpoint; the same command goes on from it.
 A further course starts from the last one: answer --from old/answer.safetensors --out new --pages 4 ..."""
 
+# Defaults stand in SeeOptions, AnswerOptions and Course.
+_COUNTS = {
+    "batch": "see: pages a step; answer: lessons a step (16)",
+    "reuse": "answer: steps that a lesson serves, on average (3)",
+    "rows": "answer: most rows of a step; 0: no limit (0)",
+}
+_WEIGHTS = {
+    "rate": "peak learning rate of AdamW (0.002)",
+    "muon-rate": "peak learning rate of Muon (0.02)",
+    "guidance": "answer: weight of the guided head's loss (0.5)",
+    "naming": "answer: weight of the pieces' loss (0.5)",
+}
+_COURSE_COUNTS = {
+    "pages": "most pages of a context (1)",
+    "shortest": "fewest lines of a page (10)",
+    "longest": "most lines of a page (12)",
+    "questions": "questions asked of one context (6)",
+    "finds": "'Find: some words' tasks beside them (2)",
+    "gap": "most positions skipped between pages (0)",
+}
+_COURSE_SHARES = {
+    "text": "contexts given as text, not as images (0.3)",
+    "sections": "contexts that are rows under headings (0.3)",
+    "hops": "facts reached through another one (0.2)",
+    "dense": "lines that state a fact (0.6)",
+    "absent": "contexts with a question whose answer is not there (0.2)",
+}
+
 
 def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m eval.training", description=_ABOUT, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -37,15 +65,15 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument(
         "--from", dest="start", type=Path, metavar="FILE", help="answer: start from this checkpoint (default: out/see.safetensors)"
     )
-    for name in ("batch", "reuse", "rows"):
-        top.add_argument(f"--{name}", type=int, metavar="N")
-    for name in ("rate", "muon-rate", "guidance", "naming"):
-        top.add_argument(f"--{name}", type=float, metavar="X")
+    for name, says in _COUNTS.items():
+        top.add_argument(f"--{name}", type=int, metavar="N", help=says)
+    for name, says in _WEIGHTS.items():
+        top.add_argument(f"--{name}", type=float, metavar="X", help=says)
     course = top.add_argument_group("the course (answer; see eval/training/README.md)")
-    for name in ("pages", "shortest", "longest", "questions", "finds", "gap"):
-        course.add_argument(f"--{name}", type=int, metavar="N")
-    for name in ("text", "sections", "hops", "dense", "absent"):
-        course.add_argument(f"--{name}", type=float, metavar="SHARE")
+    for name, says in _COURSE_COUNTS.items():
+        course.add_argument(f"--{name}", type=int, metavar="N", help=says)
+    for name, says in _COURSE_SHARES.items():
+        course.add_argument(f"--{name}", type=float, metavar="SHARE", help=says)
     return top
 
 

@@ -53,3 +53,15 @@ def test_every_option_of_the_course_can_be_given():
 
     known = {action.dest for action in parser()._actions}
     assert {f.name for f in (*fields(Course), *fields(AnswerOptions)) if f.name != "course"} <= known
+
+
+def test_the_defaults_in_the_help_are_those_of_the_options(capsys: pytest.CaptureFixture[str]) -> None:
+    from eval.training.__main__ import _COUNTS, _COURSE_COUNTS, _COURSE_SHARES, _WEIGHTS
+    from eval.training.answer import AnswerOptions
+
+    options = AnswerOptions()
+    for name, says in {**_COUNTS, **_WEIGHTS, **_COURSE_COUNTS, **_COURSE_SHARES}.items():
+        field = name.replace("-", "_")
+        value = getattr(options, field, None)
+        value = getattr(options.course, field) if value is None else value
+        assert says.endswith(f"({value})"), name
