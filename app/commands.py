@@ -38,7 +38,10 @@ def ingest(args: argparse.Namespace) -> int:
     finally:
         house.close()
     print(_json(asdict(done)) if args.json else printed.report(done))
-    return STOPPED if done.cancelled else SOME_FAILED if done.failed else 0
+    if done.cancelled:
+        return STOPPED
+    # Nothing at all is a mistake too: a script that named the wrong folder should hear of it.
+    return 0 if (done.done or done.skipped) and not done.failed else SOME_FAILED
 
 
 def ask(args: argparse.Namespace) -> int:

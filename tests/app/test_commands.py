@@ -169,3 +169,11 @@ def test_the_parsers_runs_are_the_functions_here():
     parser, _ = build_parser()
     assert parser.parse_args(["config"]).run is commands.config
     assert run(parser.parse_args(["config", "--alpha", "7"])) == 2
+
+
+def test_a_folder_with_nothing_to_read_is_told_by_the_exit_code(tmp_path, capsys):
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    (folder / "data.json").write_text("{}")
+    assert main(["ingest", str(folder), "--home", str(tmp_path / "home")]) == 1
+    assert "passed over" in capsys.readouterr().out
