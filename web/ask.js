@@ -13,6 +13,14 @@ const FINISH = {
   cancelled: "Stopped.",
 };
 
+/** What the reader writes where it finds no answer. */
+const NOT_STATED = /^not stated\.?$/i;
+const NO_ANSWER = "The reader found no answer on these pages.";
+const UNSEEN = "These words do not stand on the pages below. Check before you rely on them.";
+
+/** Errors that mean the same to a person: there is nothing yet to read. */
+const NOTHING_TO_READ = new Set(["EmptyCollection", "UnknownCollection"]);
+
 /** The question being answered: {controller}, or null. */
 let running = null;
 /** Which of the looks for examples is the latest: an older one that comes back later must not show. */
@@ -31,7 +39,7 @@ async function ask(question) {
       if (running !== mine) return;
       if (name === "planned") planned(mine, data);
       else if (name === "token") write(mine, data.text);
-      else if (name === "failed") return stopped(mine, data.error.message, true);
+      else if (name === "failed") return stopped(mine, sentence(data.error, asked), true);
       else if (name === "done") return finished(mine, data);
     }
     if (running === mine) stopped(mine, "The connection ended before the answer was whole. Ask again.", true);
@@ -40,9 +48,30 @@ async function ask(question) {
     if (error.name === "AbortError") stopped(mine, mine.text ? "Stopped. This is what had been written." : "Stopped.", false);
     else {
       lost(error);
-      stopped(mine, error.message, true);
+      stopped(mine, sentence(error, asked), true);
     }
   }
+}
+
+/** An error in words: the server's own, but for those that only say that the shelf is empty. */
+function sentence({ type, message }, collection) {
+  if (NOTHING_TO_READ.has(type)) return `The collection “${collection}” has no documents yet. Add some, or open another collection; then ask.`;
+  return message;
+}
+
+/** Does the answer stand on its pages? What to say beside it; empty where a marked line holds it, or where it was not finished. */
+function check(answer) {
+  const text = answer.text.trim();
+  if (!text || answer.finish === "cancelled") return "";
+  if (NOT_STATED.test(text)) return NO_ANSWER;
+  return answer.citations.some((one) => one.lines.some((line) => line.why === "holds the answer")) ? "" : UNSEEN;
+}
+
+function showCheck(text) {
+  const line = byId("answer-check");
+  line.textContent = text;
+  line.classList.toggle("calm", text === NO_ANSWER);
+  show(line, text !== "");
 }
 
 /** What the person set under "How much to read"; what is left empty is the server's to say. */
@@ -60,7 +89,7 @@ function busy(is) {
   show(byId("stop-button"), is);
   byId("answer").classList.toggle("writing", is);
   // Screen readers wait for the whole answer instead of reading every piece of it.
-  byId("answer-text").setAttribute("aria-busy", String(is));
+  byId("answer-said").setAttribute("aria-busy", String(is));
 }
 
 function begin(question) {
@@ -68,6 +97,7 @@ function begin(question) {
   byId("answer-question").textContent = question;
   byId("answer-state").textContent = "Finding the passages …";
   byId("answer-text").textContent = "";
+  showCheck("");
   byId("answer").classList.remove("failed");
   show(byId("answer-state"));
   show(byId("answer-note"), false);
@@ -97,12 +127,12 @@ function write(mine, piece) {
   byId("answer-text").append(piece);
 }
 
-function stopped(mine, sentence, failed) {
+function stopped(mine, words, failed) {
   running = null;
   busy(false);
   show(byId("answer-state"), false);
   const note = byId("answer-note");
-  note.textContent = sentence;
+  note.textContent = words;
   show(note);
   byId("answer").classList.toggle("failed", failed);
   if (!mine.plan) show(byId("evidence"), false);
@@ -120,6 +150,7 @@ function finished(mine, answer) {
 function present(answer) {
   byId("answer-question").textContent = answer.question;
   byId("answer-text").textContent = answer.text.trim() || "(The reader wrote nothing.)";
+  showCheck(check(answer));
   byId("answer").classList.remove("failed");
   show(byId("answer"));
   show(byId("answer-state"), false);

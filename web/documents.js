@@ -47,7 +47,7 @@ function draw() {
   byId("shelf-count").textContent = documents.length ? `${documents.length.toLocaleString("en-GB")}, with ${count(pages, "page")}` : "";
   show(byId("filter-row"), documents.length >= MANY);
   byId("drop").classList.toggle("roomy", documents.length === 0);
-  if (!documents.length) state("The shelf is empty. Add documents, and their pages are laid out and read once; then ask.");
+  if (!documents.length) state("This shelf is empty. Add documents, and their pages are laid out and read once; then ask.");
   else state(found.length ? "" : "No document has that in its name.");
   fill(byId("documents"), ...found.map(row));
 }
@@ -126,7 +126,7 @@ function slip(receipt) {
   node.append(
     el("p", {}, "Removed ", el("b", { text: receipt.name }), `: ${gone}; ${size(receipt.bytes)} freed.`),
     shared ? el("p", { class: "soft", text: `${count(shared, "page")} ${shared === 1 ? "stays" : "stay"}: another document has ${shared === 1 ? "it" : "them"} too.` }) : "",
-    el("button", { type: "button", class: "link", text: "Put away", "aria-label": `Put away the receipt for ${receipt.name}`, on: { click: () => node.remove() } }),
+    el("button", { type: "button", class: "link", text: "Dismiss", "aria-label": `Dismiss the receipt for ${receipt.name}`, on: { click: () => node.remove() } }),
   );
   return node;
 }
@@ -148,7 +148,24 @@ export function openShelf(open) {
   byId("shelf-body").classList.toggle("folded", !open);
 }
 
+/** On an empty shelf, name `other`, a collection that has documents; `open` is told its name. Without one, or on a full shelf, nothing. */
+export function pointTo(other, open) {
+  const line = byId("elsewhere");
+  const wanted = other && !documents.length;
+  if (wanted) {
+    const turn = () => {
+      open(other.name);
+      // The button goes with the empty shelf; the focus must not drop into nowhere.
+      byId("shelf-title").focus();
+    };
+    const go = el("button", { type: "button", class: "link", text: "open it", "aria-label": `Open it: the collection ${other.name}`, on: { click: turn } });
+    fill(line, el("b", { text: other.name }), ` has ${count(other.documents, "document")}: `, go, ".");
+  }
+  show(line, Boolean(wanted));
+}
+
 export function clearShelf() {
+  show(byId("elsewhere"), false);
   documents = [];
   fill(byId("documents"));
   fill(byId("receipts"));

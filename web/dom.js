@@ -46,12 +46,12 @@ export function count(n, noun, plural = `${noun}s`) {
 }
 
 export function size(bytes) {
-  if (bytes < 1000) return count(bytes, "byte");
-  const units = ["kB", "MB", "GB"];
-  let amount = bytes / 1000;
+  if (bytes < 1024) return count(bytes, "byte");
+  const units = ["KiB", "MiB", "GiB"];
+  let amount = bytes / 1024;
   let unit = 0;
-  while (amount >= 1000 && unit < units.length - 1) {
-    amount /= 1000;
+  while (amount >= 1024 && unit < units.length - 1) {
+    amount /= 1024;
     unit += 1;
   }
   return `${amount.toFixed(amount < 10 ? 1 : 0)}\u00a0${units[unit]}`;

@@ -12,6 +12,9 @@ const LISTENING = 2;
 /** The jobs are also asked for at this pace while any is unfinished: the others' streams are not open. Milliseconds. */
 const PACE = 4000;
 
+/** Sent again, a file of a kind that is not read is turned away again. */
+const HOPELESS = "UnsupportedType";
+
 const FINAL = new Set(["done", "failed", "cancelled"]);
 
 /** Everything in the press, by key: {key, name, file, job, state, error, abort, node}. Insertion order is display order. */
@@ -55,7 +58,7 @@ async function sendOne(entry) {
     if (error.name === "AbortError") forget(entry);
     else {
       lost(error);
-      Object.assign(entry, { state: "refused", error: error.message });
+      Object.assign(entry, { state: "refused", error: error.message, final: error.type === HOPELESS });
       draw(entry);
       announce(`${entry.name} was not taken: ${error.message}`);
     }
@@ -74,6 +77,7 @@ function adopt(entry, job) {
   entry.name = job.name;
   entry.state = job.state;
   entry.error = job.error;
+  entry.final = job.state === "failed" && job.detail?.type === HOPELESS;
   if (job.state === "done") {
     forget(entry);
     if (before !== "done") {
@@ -239,6 +243,7 @@ function summary() {
   const bad = all.filter(failed).length;
   show(byId("press"), all.length > 0);
   byId("press-count").textContent = [all.length - bad ? `${all.length - bad} to go` : "", bad ? `${bad} failed` : ""].filter(Boolean).join(", ");
+  byId("shelf-going").textContent = [all.length - bad ? `adding ${all.length - bad}` : "", bad ? `${bad} failed` : ""].filter(Boolean).join(", ");
   show(byId("press-clear"), bad > 1);
 }
 

@@ -36,7 +36,7 @@ export function drawRow(entry, acts) {
     entry.bar = el("progress", { class: "press-bar", "aria-label": `Progress of ${entry.name}` });
     entry.stop = el("button", { type: "button", class: "link", text: "Cancel", "aria-label": `Cancel ${entry.name}`, on: { click: () => acts.cancel(entry) } });
     entry.again = el("button", { type: "button", class: "link", text: "Try again", "aria-label": `Try ${entry.name} again`, on: { click: () => acts.retry(entry) } });
-    entry.away = el("button", { type: "button", class: "link", text: "Put away", "aria-label": `Put away ${entry.name}`, on: { click: () => acts.dismiss(entry) } });
+    entry.away = el("button", { type: "button", class: "link", text: "Dismiss", "aria-label": `Dismiss ${entry.name}`, on: { click: () => acts.dismiss(entry) } });
     entry.node = el(
       "li",
       { class: "press-row" },

@@ -177,14 +177,15 @@ def test_a_file_goes_through_the_press_onto_the_shelf_and_leaves_a_receipt_when_
     assert page.complaints() == []
 
 
-def test_a_file_that_is_not_read_says_why_and_can_be_put_away(page: Any, tmp_path: Path):
+def test_a_file_that_is_not_read_says_why_and_can_be_dismissed(page: Any, tmp_path: Path):
     (tmp_path / "thing.exe").write_bytes(b"MZ\x90\x00" * 16)
     page.driver.find_element("id", "files").send_keys(str(tmp_path / "thing.exe"))
     row = page.until(lambda: page.all(".press-row.failed"), "the refusal")[0]
     assert row.find_element("css selector", ".press-status").text != ""
-    assert row.find_element("css selector", "button[aria-label='Try thing.exe again']").is_displayed()
+    # Sent again, it would be turned away again.
+    assert not row.find_element("css selector", "button[aria-label='Try thing.exe again']").is_displayed()
     page.picture("refused")
-    row.find_element("css selector", "button[aria-label='Put away thing.exe']").click()
+    row.find_element("css selector", "button[aria-label='Dismiss thing.exe']").click()
     assert not page.all(".press-row.failed")
 
 
@@ -214,8 +215,18 @@ def test_an_empty_collection_says_what_to_do_and_offers_no_examples(page: Any):
     page.open("?collection=nothing-here-yet")
     page.until(lambda: "empty" in page.text("#shelf-state"), "the empty shelf")
     assert not page.all(".example")
+    page.until(lambda: page.all("#elsewhere"), "the name of a shelf that has documents")
+    held = len(page.api("/documents?collection=default")["documents"])
+    assert page.text("#elsewhere") == f"default has {held} documents: open it."
     assert page.js("return document.getElementById('collection').value") == "nothing-here-yet"
     page.picture("empty-1280")
+    page.one("#question").send_keys("Who is there?", ENTER)
+    page.until(lambda: page.all("#answer-note"), "the word that there is nothing to read")
+    assert "nothing-here-yet” has no documents yet" in page.text("#answer-note")
+    page.one("#elsewhere button").click()
+    page.until(lambda: page.all(".document"), "the other shelf")
+    assert page.js("return document.getElementById('collection').value") == "default"
+    assert not page.all("#elsewhere")
 
 
 def test_a_server_that_is_away_is_said_and_its_return_is_noticed(page: Any):
@@ -283,24 +294,23 @@ def test_events_are_read_alike_however_the_stream_is_cut(page: Any):
         assert found == [["token", '{"text": "é"}'], ["two", "a\nb"], ["message", "plain"]]
 
 
-def test_example_questions_are_made_of_lines_that_state_one_thing(page: Any):
-    lines = [
-        "The owner of Brobo tower is Ana Bel.",
-        "Pliwiovai's price is $23,890.",
-        "The gray farm has locker OJQ-5852.",
-        "Gokal Leap:",
-        "  its renewal is 13 May 1990",
-        "Red mill:",
-        "  floor: 12",
-        "words without any such form",
-    ]
-    asked = page.later(
-        "const {questionsFrom} = await import(new URL('static/examples.js', location.href)); return questionsFrom(given[0], 9);", lines
-    )
-    assert asked == [
-        "Tell me the owner of Brobo tower.",
-        "Which price does Pliwiovai have?",
-        "Tell me the locker of the gray farm.",
-        "Which renewal does Gokal Leap have?",
-        "Which floor does the red mill have?",
-    ]
+def test_an_answer_that_no_marked_line_holds_says_so_beside_it(page: Any, question: str, told: dict[str, Any]):
+    say = """
+      const real = window.fetch, answer = given[0];
+      window.fetch = (path, options) => path !== 'ask' ? real(path, options) : Promise.resolve(new Response(
+        `event: done\\ndata: ${JSON.stringify(answer)}\\n\\n`, {headers: {'Content-Type': 'text/event-stream'}}));
+    """
+    held = {**told, "text": "Ana Bel", "citations": [{**one, "lines": []} for one in told["citations"]]}
+    line = {"index": 0, "text": "x", "box": [0, 0, 1, 1], "why": "holds the answer"}
+    shown = {**held, "citations": [{**held["citations"][0], "lines": [line]}, *held["citations"][1:]]}
+    for answer, words in [
+        (held, "These words do not stand on the pages below. Check before you rely on them."),
+        ({**held, "text": " not stated"}, "The reader found no answer on these pages."),
+        (shown, ""),
+    ]:
+        page.open()
+        page.later(say, answer)
+        page.ask(question)
+        assert page.text("#answer-check") == words
+        assert bool(page.all("#answer-check")) == bool(words)
+        assert page.js("return !!document.getElementById('answer-check').closest('[aria-live]')")
