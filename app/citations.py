@@ -12,47 +12,12 @@ from .types import Citation, MarkedLine, Why
 
 _WORD = re.compile(r"\w+")
 # Words of a question that say nothing about where its answer stands.
+# The last letter of "school's" is one of them, too.
 _COMMON = frozenset(
     [
-        "a",
-        "an",
-        "and",
-        "are",
-        "at",
-        "be",
-        "by",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "has",
-        "have",
-        "how",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-        "of",
-        "on",
-        "or",
-        "tell",
-        "that",
-        "the",
-        "this",
-        "to",
-        "was",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "with",
+        *("a", "an", "and", "are", "at", "be", "by", "did", "do", "does", "for", "from", "has", "have", "how", "in", "is", "it", "its"),
+        *("me", "of", "on", "or", "s", "tell", "that", "the", "this", "to", "was", "were"),
+        *("what", "when", "where", "which", "who", "whom", "whose", "why", "with"),
     ]
 )
 

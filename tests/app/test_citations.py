@@ -46,6 +46,13 @@ def test_a_row_under_a_heading_speaks_of_its_heading() -> None:
     assert [line.index for line in citations[0].lines] == [3]
 
 
+def test_a_possessive_is_not_a_word_of_the_question() -> None:
+    rows = {"p": page("p", "The yellow school's gate is 39044.", "The yellow school, warranty: 100 years.")}
+    picks = (Pick(Chunk(0, "d", 0, "", 0, 0), PageRef("p", {72: 100}), 72, 0.5, "context"),)
+    citations = mark(cite(Plan(picks, (0,)), {"d": DOCUMENT}, rows), rows, "What is the yellow school's warranty?", "10 years")
+    assert [line.index for line in citations[0].lines] == [1]
+
+
 def test_nothing_in_common_marks_nothing() -> None:
     assert marks("Why?", "zebra") == []
 
