@@ -82,7 +82,7 @@ class CacheStore:
         try:
             size = path.stat().st_size
         except FileNotFoundError as error:
-            raise CacheMiss(f"{key}: no cache in the store; ingest its document again", key=key) from error
+            raise CacheMiss(f"{key}: no cache in the store; `quire repair` compiles it again", key=key) from error
         canonical = self.ram.keep(_decode(path, key))
         if not path.exists():
             self.ram.drop(key)  # deleted while it was read: this request may end on it, memory must not keep it
@@ -133,12 +133,12 @@ def _decode(path: Path, key: str) -> Canonical:
         facts = {name: header[name] for name in ("key", "rows", "columns")}
         found = _checksum(facts, tensors)
         if header["checksum"] != found or header["key"] != key:
-            raise CorruptCache(f"{key}: {path.name}: checksum {found} where {header['checksum']} was written; compile it again", key=key)
+            raise CorruptCache(f"{key}: {path.name}: checksum {found} where {header['checksum']} was written; `quire repair` compiles it again", key=key)
         return Canonical(key=key, rotary=tensors["rotary"], plain=tensors["plain"], rows=facts["rows"], columns=facts["columns"])
     except FileNotFoundError as error:
         raise CacheMiss(f"{key}: deleted while it was read; ingest its document again", key=key) from error
     except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-        raise CorruptCache(f"{key}: {path.name} cannot be read ({error}); compile it again", key=key) from error
+        raise CorruptCache(f"{key}: {path.name} cannot be read ({error}); `quire repair` compiles it again", key=key) from error
 
 
 def _checksum(facts: dict[str, object], tensors: dict[str, Tensor]) -> str:
