@@ -133,7 +133,9 @@ def _decode(path: Path, key: str) -> Canonical:
         facts = {name: header[name] for name in ("key", "rows", "columns")}
         found = _checksum(facts, tensors)
         if header["checksum"] != found or header["key"] != key:
-            raise CorruptCache(f"{key}: {path.name}: checksum {found} where {header['checksum']} was written; `quire repair` compiles it again", key=key)
+            raise CorruptCache(
+                f"{key}: {path.name}: checksum {found} where {header['checksum']} was written; `quire repair` compiles it again", key=key
+            )
         return Canonical(key=key, rotary=tensors["rotary"], plain=tensors["plain"], rows=facts["rows"], columns=facts["columns"])
     except FileNotFoundError as error:
         raise CacheMiss(f"{key}: deleted while it was read; ingest its document again", key=key) from error

@@ -47,7 +47,10 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--hops", type=float, default=0.0, help="share of facts that are reached through another one; default: %(default)s"
     )
     records.add_argument(
-        "--dpi", default="120", help="one DPI for all pages, or 'promote': 72 and 120 by relevance (QV-PIC); default: %(default)s"
+        "--dpi",
+        type=_dpi,
+        default="120",
+        help="one DPI for all pages, or 'promote': 72 and 120 by relevance (QV-PIC); default: %(default)s",
     )
     records.add_argument("--seed", type=int, default=HELD_OUT, help="default: %(default)s, the seed of the card's figures")
     records.add_argument("--data", metavar="FILE", help="questions from a jsonl file in LongBench's form, instead of drawing them")
@@ -150,6 +153,12 @@ def _counter(what: str) -> Callable[[int, int], None]:
             print(f"\r{done} of {total} {what}", end="\n" if done == total else "", file=sys.stderr, flush=True)
 
     return show
+
+
+def _dpi(text: str) -> str:
+    if text != "promote" and not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text}: a whole number, or 'promote'")
+    return text
 
 
 def _positive(text: str) -> int:

@@ -1,6 +1,6 @@
 """Chunks go in; their pages are laid out, rasterised and compiled until every page image has its cache in the store.
 
-Batches are fixed by the document alone: its distinct pages in order, `workshop.batch` of them at one DPI. A batch is
+Batches are fixed by the document and `workshop.batch` alone: so many of its distinct pages, in order, at one DPI. A batch is
 compiled whole when any cache of it is missing. So a run that was killed and started again makes the very same forwards as
 one that was not, and the store ends up the same, byte for byte.
 """

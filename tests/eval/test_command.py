@@ -32,6 +32,13 @@ def test_an_unknown_arm_ends_in_a_sentence_and_not_in_a_traceback(capsys: pytest
     assert "Traceback" not in said
 
 
+def test_a_dpi_that_is_no_number_is_told_before_anything_is_loaded(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["eval", "records", "--dpi", "sharp"])
+    assert end.value.code == 2
+    assert "promote" in capsys.readouterr().err
+
+
 def test_a_model_that_is_not_there_ends_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["eval", "records", "--n", "1", "--model", "/nowhere"]) != 0
     assert "/nowhere" in capsys.readouterr().err
