@@ -10,7 +10,15 @@ CacheError
 ├── CacheMiss               no cache for that page at that DPI
 ├── CorruptCache            a cache file whose bytes are not those that were written
 ├── StoreUnwritable         the store's folder cannot be written
-└── ContextTooLong          more positions than the model has
+├── ContextTooLong          more positions than the model has
+├── PatchError
+│   ├── PatchMismatch       a patch of another page, shape or model
+│   ├── RankTooHigh         more components than the page's rows or its width can have
+│   └── CorruptPatch        a patch file whose bytes are not those that were written
+└── WindowError
+    ├── WindowTooSmall      one page alone is larger than the window's budget
+    ├── WindowClosed        the window was closed; what it held is gone
+    └── NotInWindow         no such page stands in the window, or was ever evicted from it
 """
 
 
@@ -67,4 +75,40 @@ class StoreUnwritable(CacheError):
 
 
 class ContextTooLong(CacheError):
+    pass
+
+
+class PatchError(CacheError):
+    """`key` names the page image that the patch is of."""
+
+    def __init__(self, message: str, key: str = "") -> None:
+        super().__init__(message)
+        self.key = key
+
+
+class PatchMismatch(PatchError):
+    pass
+
+
+class RankTooHigh(PatchError):
+    pass
+
+
+class CorruptPatch(PatchError):
+    pass
+
+
+class WindowError(CacheError):
+    pass
+
+
+class WindowTooSmall(WindowError):
+    pass
+
+
+class WindowClosed(WindowError):
+    pass
+
+
+class NotInWindow(WindowError):
     pass
