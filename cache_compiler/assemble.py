@@ -40,13 +40,13 @@ def assemble(backbone: Backbone, prefix: Prefix, pages: Sequence[Canonical], roo
             "take fewer pages (top_k) or a lower DPI"
         )
     cache = backbone.empty_cache(row + room)
-    keys, values = cache.reserve(row)
-    keys[:, 0, :, : prefix.length] = prefix.keys
-    values[:, 0, :, : prefix.length] = prefix.values
+    rotary, plain = cache.reserve(row)
+    rotary[:, 0, :, : prefix.length] = prefix.rotary
+    plain[:, 0, :, : prefix.length] = prefix.plain
     for page, segment in zip(pages, segments, strict=True):
-        table = backbone.table(segment.anchor.positions()[:, None])
+        table = backbone.table(segment.anchor.positions(backbone.axes)[:, None])
         # All layers at once: [layers, heads, n, d], the table [1, n, d] is the same for each.
         # To the device first, then to fp32: in one step torch would widen on the CPU, and twice the bytes would travel.
-        keys[:, 0, :, segment.first : segment.last] = backbone.rotate(page.rotary.to(backbone.device).float(), table)
-        values[:, 0, :, segment.first : segment.last] = page.plain.to(backbone.device)
+        rotary[:, 0, :, segment.first : segment.last] = backbone.rotate(page.rotary.to(backbone.device).float(), table)
+        plain[:, 0, :, segment.first : segment.last] = page.plain.to(backbone.device)
     return Assembly(cache, tuple(segments), row, position, {"place": time.perf_counter() - begun})

@@ -1,6 +1,6 @@
 """A model, its tokenizer and its image processor go in; a `Backbone` comes out: explicit positions, un-rotated keys, its own rotation.
 
-The one place that knows how a vision-language model is called. A family is a row in `FAMILIES`; one that is not there, or
+The one place that knows how a model is called. A family is a row in `families.py`; one that is not there, or
 whose self-check fails, is refused, never used quietly.
 """
 
@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,33 +19,20 @@ import torch
 from PIL import Image
 from torch import Tensor, nn
 
+from renderer.types import PageImage
+
 from .card import Card
 from .errors import ContextTooLong, UnsupportedFamily
+from .families import COMPLEX, Family
 from .slab import SlabCache
 from .template import Template, derive_template, question_ids
-
-
-@dataclass(frozen=True)
-class Family:
-    """How one architecture is loaded and tapped: its class, its image processor, the module whose output is the key.
-
-    The image processor is the one for PIL: torchvision is not needed.
-    """
-
-    model: str
-    image_processor: str
-    tap: str
-
-
-FAMILIES = {"glm4v": Family("Glm4vForConditionalGeneration", "Glm4vImageProcessorPil", "k_proj")}
+from .types import Encoded
 
 Table = tuple[Tensor, Tensor]
 
 
 class Backbone:
-    """A vision-language model with what page caches need of it. Thread-safe: no call leaves state in the model."""
-
-    axes = 3  # M-RoPE: time, height, width
+    """A model with what page caches need of it. Thread-safe: no call leaves state in the model."""
 
     def __init__(
         self, model: Any, tokenizer: Any, image_processor: Any, family: Family, name: str, card: Card, directory: Path | None
@@ -53,8 +40,11 @@ class Backbone:
         self.model: Any = model.eval()
         self.tokenizer, self.image_processor = tokenizer, image_processor
         self.family, self.name, self.card, self.directory = family, name, card, directory
-        self.text: Any = self.model.model.language_model
+        self.text: Any = getattr(self.model.model, "language_model", self.model.model)
         self.config: Any = self.model.config.get_text_config(decoder=True)
+        if not getattr(self.config, "rope_interleave", True):
+            # The same architecture with its weights laid out for halves.
+            self.family = replace(family, rotation="apply_rotary_pos_emb", in_pairs=False)
         self.template: Template = derive_template(tokenizer, self.model.config.image_token_id)
         if self.device.type == "cpu":
             # A masked grouped-query attention copies K and V once a query head otherwise: 4 times slower over a past of 4,096 rows.
@@ -74,12 +64,34 @@ class Backbone:
         return len(self.text.layers)
 
     @property
+    def axes(self) -> int:
+        """3 under M-RoPE (time, height, width), 1 elsewhere."""
+        return 3 if "mrope_section" in (self.config.rope_parameters or {}) else 1
+
+    @property
+    def rotary_shape(self) -> tuple[int, int]:
+        """(heads, width) of what is rotated: the keys, or the one k_pe that all heads of latent attention share."""
+        if self.family.latent:
+            return 1, int(self.config.qk_rope_head_dim)
+        return int(self.config.num_key_value_heads), int(self.text.layers[0].self_attn.head_dim)
+
+    @property
+    def plain_shape(self) -> tuple[int, int]:
+        """(heads, width) of what is not: the values, or the latent c_KV."""
+        return (1, int(self.config.kv_lora_rank)) if self.family.latent else self.rotary_shape
+
+    @property
     def kv_heads(self) -> int:
-        return int(self.config.num_key_value_heads)
+        return self.rotary_shape[0]
 
     @property
     def head_dim(self) -> int:
-        return int(self.text.layers[0].self_attn.head_dim)
+        return self.rotary_shape[1]
+
+    @property
+    def layout(self) -> tuple[bool, bool]:
+        """(in_pairs, out_pairs): how the rotation reads and writes the numbers that it turns together; False is halves."""
+        return self.family.in_pairs, self.family.out_pairs
 
     @property
     def dtype(self) -> torch.dtype:
@@ -123,7 +135,32 @@ class Backbone:
         return question_ids(self.tokenizer, self.template, question)
 
     def empty_cache(self, capacity: int, batch: int = 1) -> SlabCache:
-        return SlabCache(self.layers, batch, self.kv_heads, self.head_dim, capacity, self.dtype, self.device)
+        shapes = self.rotary_shape, self.plain_shape
+        return SlabCache(self.layers, batch, *shapes, capacity, self.dtype, self.device, self.family.latent)
+
+    @torch.inference_mode()
+    def encode(self, images: Sequence[PageImage]) -> list[Encoded]:
+        """Page images -> what the language model takes of each, by one pass of the vision encoder over all of them."""
+        if not images:
+            return []
+        values, grid = self.pixels([image.image for image in images])
+        seen = self.model.model.get_image_features(values, grid, return_dict=True)
+        deep: Sequence[Sequence[Tensor]] = getattr(seen, "deepstack_features", None) or ()
+        pages = []
+        for index, image in enumerate(images):
+            text = self.encode_text(image.key, self.template.page_ids(image.tokens))
+            visual = torch.tensor(text.ids, device=self.device) == self.template.image
+            embeds = text.embeds.clone()
+            embeds[visual] = seen.pooler_output[index].to(embeds)
+            features = tuple(layer[index].to(embeds) for layer in deep)
+            pages.append(Encoded(image.key, text.ids, embeds, visual, features, *image.cells))
+        return pages
+
+    @torch.inference_mode()
+    def encode_text(self, key: str, ids: Sequence[int]) -> Encoded:
+        """Token ids -> a page, a prefix or a question in the language model's own embeddings."""
+        tokens = torch.tensor(ids, dtype=torch.long, device=self.device)
+        return Encoded(key, tuple(ids), self.text.embed_tokens(tokens), torch.zeros_like(tokens, dtype=torch.bool), (), 0, 0)
 
     # -- the model ---------------------------------------------------------------------------------------------------
 
@@ -137,29 +174,59 @@ class Backbone:
         keep: int = 1,
         mask: Tensor | None = None,
     ) -> Tensor:
-        """ids [b, q] at positions [3, b, q] behind `cache` -> logits [b, keep, vocabulary]; the cache grows by q rows.
+        """ids [b, q] at positions [axes, b, q] behind `cache` -> logits [b, keep, vocabulary]; the cache grows by q rows.
 
         Positions are always explicit: without them the model would count cache rows, which M-RoPE's positions are not.
         Raises ContextTooLong before the model is asked for a position it does not have.
         """
-        if int(positions.max()) >= self.max_positions:
-            raise ContextTooLong(f"position {int(positions.max())} of {self.max_positions}: take fewer pages (top_k) or a lower DPI")
+        self._require_positions(positions)
         values, grid = pixels if pixels is not None else (None, None)
+        seen = {} if pixels is None else {"pixel_values": values, "image_grid_thw": grid}
         out = self.model(
             input_ids=ids.to(self.device),
-            position_ids=positions.to(self.device),
+            position_ids=self._placed(positions),
             cache=cache,
             attention_mask=mask,
-            pixel_values=values,
-            image_grid_thw=grid,
             logits_to_keep=keep,
+            **seen,
         )
         logits: Tensor = out.logits
         return logits
 
+    @torch.inference_mode()
+    def forward_encoded(
+        self, pages: Sequence[Encoded], positions: Tensor, cache: SlabCache, keep: int = 1, mask: Tensor | None = None
+    ) -> Tensor:
+        """Encoded pages end to end at positions [axes, 1, n] behind `cache` -> logits [1, keep, vocabulary]; the cache grows by n rows.
+
+        What `forward` does with pixels, without the vision encoder. keep = 0: no logits are wanted and none are computed.
+        `mask` is as the library takes it: bool [1, 1, n, past + n] for sdpa, additive for eager, None for causal.
+        Raises ContextTooLong as `forward` does.
+        """
+        self._require_positions(positions)
+        deep = [torch.cat(layer) for layer in zip(*(page.deep for page in pages if page.deep), strict=True)]
+        visual = torch.cat([page.visual for page in pages])[None]
+        hidden = self.text(
+            inputs_embeds=torch.cat([page.embeds for page in pages])[None],
+            position_ids=self._placed(positions),
+            cache=cache,
+            attention_mask=mask,
+            **({"visual_pos_masks": visual, "deepstack_visual_embeds": deep} if deep else {}),
+        ).last_hidden_state
+        logits: Tensor = self.model.lm_head(hidden[:, -keep:]) if keep else hidden.new_empty(1, 0, self.model.lm_head.out_features)
+        return logits
+
+    def _require_positions(self, positions: Tensor) -> None:
+        if int(positions.max()) >= self.max_positions:
+            raise ContextTooLong(f"position {int(positions.max())} of {self.max_positions}: take fewer pages (top_k) or a lower DPI")
+
+    def _placed(self, positions: Tensor) -> Tensor:
+        """As the model takes them: all axes, or the only one."""
+        return (positions if self.axes > 1 else positions[0]).to(self.device)
+
     @contextlib.contextmanager
     def capture(self) -> Iterator[list[Tensor]]:
-        """While open, forwards of *this thread* leave every layer's keys before rotation: [b, kv_heads, n, head_dim] a layer.
+        """While open, forwards of *this thread* leave every layer's keys before rotation: [b, heads, n, d_r] a layer.
 
         The hooks ask which thread calls: an answer that is decoded elsewhere meanwhile is not captured.
         """
@@ -170,21 +237,42 @@ class Backbone:
 
                 def read(module: nn.Module, args: Any, out: Tensor, index: int = index) -> None:
                     if threading.get_ident() == owner:
-                        # [b, n, heads * d] -> [b, heads, n, d]
-                        taken[index] = out.detach().view(*out.shape[:2], -1, self.head_dim).transpose(1, 2)
+                        taken[index] = self._tapped(out.detach())
 
                 hooks.callback(getattr(layer.self_attn, self.family.tap).register_forward_hook(read).remove)
             yield taken
 
+    def _tapped(self, out: Tensor) -> Tensor:
+        """What a tap gives out -> un-rotated keys [b, heads, n, d_r]."""
+        if self.family.latent:
+            # [b, n, rank + d]: the latent, then the part that is rotated.
+            return out[..., self.plain_shape[1] :].unsqueeze(1)
+        # [b, n, heads * d] of a projection, [b, n, heads, d] of a norm.
+        return out.view(*out.shape[:2], -1, self.head_dim).transpose(1, 2)
+
     # -- rotation: always the model's own table and its own function --------------------------------------------------
 
     def table(self, positions: Tensor, dtype: torch.dtype = torch.float32) -> Table:
-        """positions [3, b, n] -> (cos, sin), each [b, n, rotary_dim], in fp32 unless a test asks for the model's own dtype."""
-        cos, sin = self.text.rotary_emb(torch.zeros(1, dtype=dtype, device=self.device), positions.to(self.device))
+        """positions [axes, b, n] -> (cos, sin), each [b, n, rotary_dim], in fp32 unless a test asks for the model's own dtype.
+
+        DeepSeek-V2 turns complex numbers: its table is [b, n, rotary_dim / 2].
+        """
+        made = self.text.rotary_emb(torch.zeros(1, dtype=dtype, device=self.device), self._placed(positions))
+        cos, sin = made if isinstance(made, tuple) else (made.real, made.imag)
         return cos, sin
+
+    def pair_table(self, positions: Tensor) -> Table:
+        """positions [axes, n] -> (cos, sin), each [n, rotary_dim / 2] fp32: one entry for the two numbers that `layout` turns together."""
+        cos, sin = (side[0].float() for side in self.table(positions[:, None]))
+        if self.family.rotation != COMPLEX:
+            # The table holds each entry twice, laid out as the rotation writes.
+            cos, sin = (side[:, ::2] if self.family.out_pairs else side[:, : side.shape[1] // 2] for side in (cos, sin))
+        return cos.contiguous(), sin.contiguous()
 
     def rotate(self, keys: Tensor, table: Table) -> Tensor:
         """Un-rotated keys [b or layers, heads, n, d] -> rotated, by the modelling file's own function (QV-PIC, equation 2)."""
+        function = getattr(self._rotary, self.family.rotation)
+        own = (torch.complex(*table),) if self.family.rotation == COMPLEX else table
         # The function rotates queries too; one row of them is the least it takes.
-        rotated: Tensor = self._rotary.apply_rotary_pos_emb(keys[:1, :1], keys, *table)[1]
+        rotated: Tensor = function(keys[:1, :1], keys, *own)[1]
         return rotated

@@ -11,9 +11,10 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 
-from .backbone import FAMILIES, Backbone, Family
+from .backbone import Backbone
 from .card import read_card
 from .errors import ModelNotFound, UnsupportedFamily
+from .families import FAMILIES, Family
 from .selfcheck import verify
 
 READER = Path(__file__).resolve().parent / "reader"
@@ -42,7 +43,9 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
             network, report = getattr(transformers, family.model).from_pretrained(
                 directory, local_files_only=True, dtype=dtype, attn_implementation=attention, use_safetensors=True, output_loading_info=True
             )
-            processor = getattr(transformers, family.image_processor).from_pretrained(directory, local_files_only=True)
+            processor = None
+            if family.image_processor is not None:
+                processor = getattr(transformers, family.image_processor).from_pretrained(directory, local_files_only=True)
             tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ModelNotFound(f"{directory}: cannot be loaded ({error}); download it again") from error

@@ -23,7 +23,7 @@ def full_prefill(backbone: Backbone, images: Sequence[PageImage], room: int = 0)
         anchor = Anchor(position, *image.cells)
         segments.append(Segment(image.key, len(ids), len(ids) + anchor.length, anchor))
         ids += backbone.template.page_ids(image.tokens)
-        positions.append(anchor.positions())
+        positions.append(anchor.positions(backbone.axes))
         position = anchor.end
     cache = backbone.empty_cache(len(ids) + room)
     pixels = backbone.pixels([image.image for image in images]) if images else None

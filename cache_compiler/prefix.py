@@ -20,8 +20,8 @@ class Prefix:
     """KV of a prefix alone at positions 0..P-1: C_h = KV_M(h) (QV-PIC, after equation 1)."""
 
     ids: tuple[int, ...]
-    keys: Tensor  # [layers, kv_heads, P, head_dim], rotated
-    values: Tensor  # [layers, kv_heads, P, head_dim]
+    rotary: Tensor  # [layers, heads, P, d_r], already rotated
+    plain: Tensor  # [layers, heads', P, d_p]
 
     @property
     def length(self) -> int:
@@ -45,4 +45,4 @@ def compile_prefix(backbone: Backbone, ids: tuple[int, ...]) -> Prefix:
     cache = backbone.empty_cache(len(ids))
     if ids:
         backbone.forward(torch.tensor([ids]), torch.arange(len(ids)).expand(backbone.axes, 1, -1), cache)
-    return Prefix(ids, cache.key_slab[:, 0], cache.value_slab[:, 0])
+    return Prefix(ids, cache.rotary_slab[:, 0], cache.plain_slab[:, 0])

@@ -26,7 +26,7 @@ def verify(backbone: Backbone) -> None:
         table = backbone.table(positions, backbone.dtype)
         for index, keys in enumerate(taken):
             rotated = backbone.rotate(keys, table)
-            native = cache.layers[index].keys
+            native = cache.layers[index].rotary
             if not torch.equal(rotated, native):
                 alike = rotated.shape == native.shape
                 off = f"largest difference {float((rotated - native).abs().max()):.2e}" if alike else f"{rotated.shape}, not {native.shape}"

@@ -11,8 +11,9 @@ import torch
 from torch import nn
 from transformers import AutoTokenizer, Glm4vConfig, Glm4vForConditionalGeneration, Glm4vImageProcessorPil
 
-from .backbone import FAMILIES, Backbone
+from .backbone import Backbone
 from .card import Card
+from .families import FAMILIES
 from .load import READER
 from .selfcheck import verify
 

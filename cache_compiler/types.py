@@ -1,4 +1,4 @@
-"""The cache compiler's values: `Canonical`, `Anchor`, `Segment`, `Assembly`. Imports no other room; pages are known by string keys."""
+"""The cache compiler's values: `Anchor`, `Encoded`, `Canonical`, `Segment`, `Assembly`. Imports no other room; pages are known by string keys."""
 
 from __future__ import annotations
 
@@ -14,28 +14,33 @@ Tier = Literal["ram", "disk"]
 
 @dataclass(frozen=True)
 class Anchor:
-    """Where a page of `rows` x `columns` visual tokens stands in a request: its first mark is at position `start`.
+    """Where a page stands in a request: its first row is at position `start`.
 
-    Rows and positions differ under M-RoPE: the page takes rows * columns + 2 rows of the cache (its two marks included) but
-    moves the next position by only max(rows, columns) + 2.
+    An image page has `rows` x `columns` visual tokens. Rows and positions differ under M-RoPE: it takes rows * columns + 2 rows
+    of the cache (its two marks included) but moves the next position by only max(rows, columns) + 2.
+    A run of text (a text page, or a page of a model whose positions have one axis) has no grid: rows = columns = 0, and `run` rows
+    at as many positions.
     """
 
     start: int
     rows: int
     columns: int
+    run: int = 0
 
     @property
     def length(self) -> int:
         """Cache rows of the page, marks included."""
-        return self.rows * self.columns + 2
+        return self.rows * self.columns + 2 if self.rows else self.run
 
     @property
     def end(self) -> int:
         """The first position behind the page."""
-        return self.start + max(self.rows, self.columns) + 2
+        return self.start + (max(self.rows, self.columns) + 2 if self.rows else self.run)
 
-    def positions(self) -> Tensor:
-        """M-RoPE positions [3, length], int64: (time, height, width); a mark has the same number on all three axes."""
+    def positions(self, axes: int = 3) -> Tensor:
+        """Positions [axes, length], int64. Of an image page (time, height, width); a mark and text have the same number on all axes."""
+        if not self.rows:
+            return torch.arange(self.start, self.end).expand(axes, -1)
         first = self.start + 1
         height = torch.arange(self.rows).repeat_interleave(self.columns) + first
         width = torch.arange(self.columns).repeat(self.rows) + first
@@ -46,16 +51,42 @@ class Anchor:
 
 
 @dataclass(frozen=True)
-class Canonical:
-    """One page image's own KV, compiled behind the model's template with the template's rows stripped (QV-PIC, equation 1).
+class Encoded:
+    """One page as the language model takes it: the vision encoder has run, and need not run again for another forward of this page.
 
-    Keys are stored before rotation, so that a page can stand anywhere (equation 2). The page owns its marks: row 0 is
-    begin-of-image, the last row end-of-image.
+    `embeds` holds the marks too. `deep` are the features that Qwen3-VL adds to the visual rows behind its first layers (DeepStack,
+    arXiv 2406.04334), one tensor a layer; empty elsewhere. A text page has no visual rows, and rows = columns = 0.
     """
 
     key: str
-    rotary: Tensor  # [layers, kv_heads, rows * columns + 2, head_dim], un-rotated keys
-    plain: Tensor  # [layers, kv_heads, rows * columns + 2, head_dim], values
+    ids: tuple[int, ...]
+    embeds: Tensor  # [n, hidden]
+    visual: Tensor  # bool [n]
+    deep: tuple[Tensor, ...]  # each [visual rows, hidden]
+    rows: int
+    columns: int
+
+    @property
+    def length(self) -> int:
+        return len(self.ids)
+
+    def at(self, start: int) -> Anchor:
+        return Anchor(start, self.rows, self.columns, 0 if self.rows else self.length)
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """One page's own KV, compiled behind the model's template with the template's rows stripped (QV-PIC, equation 1).
+
+    What the model rotates is stored before rotation, so that a page can stand anywhere (equation 2). An image page owns its marks:
+    row 0 is begin-of-image, the last row end-of-image. A text page has rows = columns = 0.
+    `rotary` are the keys and `plain` the values, of one shape; in multi-head latent attention `rotary` is k_pe [L, 1, n, rope_dim]
+    and `plain` the latent c_KV [L, 1, n, rank].
+    """
+
+    key: str
+    rotary: Tensor  # [layers, heads, n, d_r], un-rotated; n = rows * columns + 2 of an image page
+    plain: Tensor  # [layers, heads', n, d_p]
     rows: int
     columns: int
 
@@ -68,7 +99,7 @@ class Canonical:
         return self.rotary.numel() * self.rotary.element_size() + self.plain.numel() * self.plain.element_size()
 
     def at(self, start: int) -> Anchor:
-        return Anchor(start, self.rows, self.columns)
+        return Anchor(start, self.rows, self.columns, 0 if self.rows else self.length)
 
 
 @dataclass(frozen=True)
@@ -97,5 +128,5 @@ class Assembly:
     cache: Cache
     segments: tuple[Segment, ...]
     length: int  # rows: template prefix and pages
-    next_position: int  # where the question starts, on all three axes
+    next_position: int  # where the question starts, on all axes
     seconds: dict[str, float] = field(default_factory=dict)

@@ -51,7 +51,7 @@ def test_greedy_decoding_gives_the_tokens_of_the_models_own_generate(backbone: B
 
 def test_the_past_is_never_copied(backbone: Backbone) -> None:
     assembly = context(backbone)
-    before = assembly.cache.key_slab.data_ptr()
+    before = assembly.cache.rotary_slab.data_ptr()
     for _ in Decode(backbone, assembly, backbone.question_ids("Who?"), Sampling(max_tokens=8)):
         assert assembly.cache.layers[0].keys.data_ptr() == before
     assert assembly.cache.rows > assembly.length

@@ -34,15 +34,15 @@ def test_segments_lie_end_to_end_in_rows_and_in_positions(backbone: Backbone, pr
         row, position = segment.last, segment.anchor.end
     assert (assembly.length, assembly.next_position) == (row, position)
     assert assembly.cache.rows == row
-    assert assembly.cache.key_slab.shape[3] == row + 7
+    assert assembly.cache.rotary_slab.shape[3] == row + 7
     assert assembly.seconds["place"] > 0
 
 
 def test_no_pages_is_the_prefix_alone(backbone: Backbone, prefix: Prefix) -> None:
     assembly = assemble(backbone, prefix, [])
     assert (assembly.segments, assembly.length, assembly.next_position) == ((), prefix.length, prefix.length)
-    assert torch.equal(assembly.cache.key_slab[:, 0], prefix.keys)
-    assert torch.equal(assembly.cache.value_slab[:, 0], prefix.values)
+    assert torch.equal(assembly.cache.rotary_slab[:, 0], prefix.rotary)
+    assert torch.equal(assembly.cache.plain_slab[:, 0], prefix.plain)
 
 
 def test_layer_0_keys_of_a_moved_page_are_those_of_the_native_forward_at_that_place(either: Backbone, images: list[PageImage]) -> None:
@@ -71,20 +71,20 @@ def test_a_page_is_rotated_straight_to_its_place_and_its_values_are_not_touched(
     segment = assembly.segments[1]
     rows = slice(segment.first, segment.last)
     table = backbone.table(segment.anchor.positions()[:, None])
-    assert torch.equal(assembly.cache.key_slab[:, 0, :, rows], backbone.rotate(pages[0].rotary, table))
-    assert torch.equal(assembly.cache.value_slab[:, 0, :, rows], pages[0].plain)
+    assert torch.equal(assembly.cache.rotary_slab[:, 0, :, rows], backbone.rotate(pages[0].rotary, table))
+    assert torch.equal(assembly.cache.plain_slab[:, 0, :, rows], pages[0].plain)
 
 
 def test_a_question_leaves_canonicals_and_prefix_untouched(backbone: Backbone, prefix: Prefix, pages: list[Canonical]) -> None:
     before = [(page.rotary.clone(), page.plain.clone()) for page in pages]
-    keys, values = prefix.keys.clone(), prefix.values.clone()
+    keys, values = prefix.rotary.clone(), prefix.plain.clone()
     for room in (0, 64):
         ask(backbone, assemble(backbone, prefix, pages, room=room))
     for page, (rotary, plain) in zip(pages, before, strict=True):
         assert torch.equal(page.rotary, rotary)
         assert torch.equal(page.plain, plain)
-    assert torch.equal(prefix.keys, keys)
-    assert torch.equal(prefix.values, values)
+    assert torch.equal(prefix.rotary, keys)
+    assert torch.equal(prefix.plain, values)
 
 
 def test_two_assemblies_of_the_same_pages_in_other_orders_do_not_disturb_each_other(
@@ -100,7 +100,7 @@ def test_two_assemblies_of_the_same_pages_in_other_orders_do_not_disturb_each_ot
 
 def test_one_page_may_stand_twice_in_a_context(backbone: Backbone, prefix: Prefix, pages: list[Canonical]) -> None:
     assembly = assemble(backbone, prefix, [pages[0], pages[0]])
-    first, second = (assembly.cache.key_slab[:, 0, :, s.first : s.last] for s in assembly.segments)
+    first, second = (assembly.cache.rotary_slab[:, 0, :, s.first : s.last] for s in assembly.segments)
     assert not torch.allclose(first, second, atol=1e-2)
 
 
@@ -117,7 +117,7 @@ def test_keys_stored_in_bfloat16_are_rotated_in_float32_and_cast_once(images: li
     pages = compile_pages(half, images, prefix)
     assembly = assemble(half, prefix, pages)
     segment = assembly.segments[2]
-    placed = assembly.cache.key_slab[:, 0, :, segment.first : segment.last]
+    placed = assembly.cache.rotary_slab[:, 0, :, segment.first : segment.last]
     table = half.table(segment.anchor.positions()[:, None])
     assert pages[2].rotary.dtype == placed.dtype == torch.bfloat16
     assert torch.equal(placed, half.rotate(pages[2].rotary.float(), table).bfloat16())

@@ -12,7 +12,8 @@ from transformers import GenerationConfig
 from cache_compiler.backbone import Backbone
 from cache_compiler.card import Card
 from cache_compiler.errors import ContextTooLong, UnsupportedFamily
-from cache_compiler.tiny import random_backbone
+from cache_compiler.tiny import Size, random_backbone
+from cache_compiler.types import Anchor
 from renderer.types import PageImage
 
 Change = Callable[[Path], object]
@@ -63,6 +64,52 @@ def test_forward_gives_as_many_logits_as_are_kept_and_leaves_no_state_behind(bac
     assert last.shape == (1, 1, len(backbone.tokenizer))
     assert torch.allclose(last, all_of_them[:, -1:], atol=1e-5)
     assert not last.requires_grad
+
+
+# -- encoded pages ---------------------------------------------------------------------------------------------------
+
+
+def test_a_forward_over_encoded_pages_is_the_forward_over_their_pixels(backbone: Backbone, images: list[PageImage]) -> None:
+    """Logits, cache and captured keys; and encoding one by one or all at once is the same."""
+    prefix, question = backbone.template.prefix, backbone.question_ids("Who?")
+    together = backbone.encode(images)
+    pages = [backbone.encode_text("prefix", prefix), *together, backbone.encode_text("question", question)]
+    ids, positions, start = [], [], 0
+    for page in pages:
+        ids += page.ids
+        anchor = page.at(start)
+        positions.append(anchor.positions(backbone.axes))
+        start = anchor.end
+    where = torch.cat(positions, dim=1)[:, None]
+    stock, ours = backbone.empty_cache(len(ids)), backbone.empty_cache(len(ids))
+    with backbone.capture() as before:
+        judge = backbone.forward(torch.tensor([ids]), where, stock, pixels=backbone.pixels([image.image for image in images]), keep=3)
+    with backbone.capture() as taken:
+        found = backbone.forward_encoded(pages, where, ours, keep=3)
+    assert found.shape == judge.shape == (1, 3, len(backbone.tokenizer))
+    assert float((found - judge).abs().max() / judge.std()) < 1e-5
+    for left, right in [(ours.rotary_slab, stock.rotary_slab), (ours.plain_slab, stock.plain_slab), *zip(taken, before, strict=True)]:
+        assert float((left - right).abs().max() / right.std()) < 1e-5
+    for image, page in zip(images, together, strict=True):
+        (alone,) = backbone.encode([image])
+        assert (alone.key, alone.ids, alone.rows, alone.columns) == (page.key, page.ids, page.rows, page.columns)
+        assert torch.allclose(alone.embeds, page.embeds, atol=1e-5)
+        assert page.at(5) == Anchor(5, *image.cells)
+        assert (page.visual.tolist(), page.length) == ([False, *[True] * image.tokens, False], image.tokens + 2)
+
+
+def test_no_logits_are_computed_where_none_are_wanted(backbone: Backbone) -> None:
+    page = backbone.encode_text("x", [20, 21, 22])
+    cache = backbone.empty_cache(3)
+    none = backbone.forward_encoded([page], page.at(0).positions(backbone.axes)[:, None], cache, keep=0)
+    assert none.shape == (1, 0, len(backbone.tokenizer))
+    assert cache.rows == 3
+    with pytest.raises(ContextTooLong):
+        backbone.forward_encoded([page], page.at(backbone.max_positions - 2).positions(backbone.axes)[:, None], cache)
+
+
+def test_nothing_encoded_is_no_work(backbone: Backbone) -> None:
+    assert backbone.encode([]) == []
 
 
 # -- capture and rotation -------------------------------------------------------------------------------------------
@@ -137,6 +184,27 @@ def test_a_table_has_one_row_a_position_and_position_zero_rotates_nothing(backbo
     assert cos.dtype == torch.float32
     keys = torch.randn(backbone.layers, backbone.kv_heads, 5, backbone.head_dim)
     assert torch.equal(backbone.rotate(keys, (cos, sin)), keys)
+
+
+def reference(keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, in_pairs: bool, out_pairs: bool) -> torch.Tensor:
+    """Keys [..., n, d] turned by the formula that a fused kernel uses."""
+    width = 2 * cos.shape[1]
+    turned, passed = keys[..., :width], keys[..., width:]
+    x, y = (turned[..., 0::2], turned[..., 1::2]) if in_pairs else turned.chunk(2, -1)
+    x, y = x * cos - y * sin, y * cos + x * sin
+    return torch.cat([torch.stack([x, y], -1).flatten(-2) if out_pairs else torch.cat([x, y], -1), passed], -1)
+
+
+@pytest.mark.parametrize("size", ["tiny", "partial"])
+def test_a_pair_table_and_the_layout_say_all_of_the_rotation(size: Size) -> None:
+    made = random_backbone(size)
+    positions = Anchor(700, 3, 5).positions(made.axes)
+    keys = torch.randn(made.layers, made.kv_heads, positions.shape[1], made.head_dim, generator=torch.Generator().manual_seed(0))
+    cos, sin = made.pair_table(positions)
+    rotated = made.rotate(keys, made.table(positions[:, None]))
+    assert cos.dtype == sin.dtype == torch.float32
+    assert torch.allclose(reference(keys, cos, sin, *made.layout), rotated, atol=1e-6, rtol=0)
+    assert not torch.allclose(reference(keys, cos, sin, not made.layout[0], made.layout[1]), rotated, atol=1e-2)
 
 
 def test_rotation_depends_on_the_distance_alone() -> None:

@@ -71,8 +71,8 @@ def test_a_canonical_is_what_the_model_itself_has_behind_the_prefix(either: Back
     either.forward(ids, positions, cache, pixels=either.pixels([images[0].image]))
     (page,) = compile_pages(either, images[:1], prefix)
     table = either.table(anchor.positions()[:, None])
-    assert far(either.rotate(page.rotary, table), cache.key_slab[:, 0, :, prefix.length :]) < 1e-4
-    assert far(page.plain, cache.value_slab[:, 0, :, prefix.length :]) < 1e-4
+    assert far(either.rotate(page.rotary, table), cache.rotary_slab[:, 0, :, prefix.length :]) < 1e-4
+    assert far(page.plain, cache.plain_slab[:, 0, :, prefix.length :]) < 1e-4
 
 
 def test_another_page_has_another_cache(backbone: Backbone, noise: Callable[..., PageImage]) -> None:
@@ -83,10 +83,10 @@ def test_another_page_has_another_cache(backbone: Backbone, noise: Callable[...,
 
 def test_compiling_leaves_the_prefix_as_it_was(backbone: Backbone, images: list[PageImage]) -> None:
     prefix = compile_prefix(backbone, backbone.template.prefix)
-    keys, values = prefix.keys.clone(), prefix.values.clone()
+    keys, values = prefix.rotary.clone(), prefix.plain.clone()
     compile_pages(backbone, images, prefix)
-    assert torch.equal(prefix.keys, keys)
-    assert torch.equal(prefix.values, values)
+    assert torch.equal(prefix.rotary, keys)
+    assert torch.equal(prefix.plain, values)
 
 
 def test_a_canonical_holds_no_more_memory_than_its_own_rows(backbone: Backbone, images: list[PageImage]) -> None:

@@ -158,14 +158,14 @@ def compile_at(backbone: Backbone, image: PageImage, prefix: Prefix, start: int)
     anchor = Anchor(start, *image.cells)
     cache = backbone.empty_cache(prefix.length + anchor.length)
     keys, values = cache.reserve(prefix.length)
-    keys.copy_(prefix.keys[:, None])
-    values.copy_(prefix.values[:, None])
+    keys.copy_(prefix.rotary[:, None])
+    values.copy_(prefix.plain[:, None])
     with backbone.capture() as taken:
         backbone.forward(
             torch.tensor([backbone.template.page_ids(image.tokens)]), anchor.positions()[:, None], cache, backbone.pixels([image.image])
         )
     return Canonical(
-        image.key, torch.stack([k[0] for k in taken]), cache.value_slab[:, 0, :, prefix.length :].clone(), anchor.rows, anchor.columns
+        image.key, torch.stack([k[0] for k in taken]), cache.plain_slab[:, 0, :, prefix.length :].clone(), anchor.rows, anchor.columns
     )
 
 

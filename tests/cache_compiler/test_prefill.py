@@ -28,4 +28,4 @@ def test_no_pages_is_the_prefix_alone() -> None:
     backbone = random_backbone("tiny")
     assembly = full_prefill(backbone, [])
     assert assembly.length == assembly.next_position == len(backbone.template.prefix)
-    assert torch.isfinite(assembly.cache.key_slab).all()
+    assert torch.isfinite(assembly.cache.rotary_slab).all()

@@ -27,13 +27,13 @@ def test_a_prefixs_cache_is_that_of_the_model_itself(either: Backbone) -> None:
     prefix = compile_prefix(either, either.template.prefix)
     with torch.inference_mode():
         stock = either.model(input_ids=torch.tensor([prefix.ids]), use_cache=True).cache
-    assert prefix.keys.shape == prefix.values.shape == (either.layers, either.kv_heads, prefix.length, either.head_dim)
+    assert prefix.rotary.shape == prefix.plain.shape == (either.layers, either.kv_heads, prefix.length, either.head_dim)
     for index, layer in enumerate(stock.layers):
-        assert torch.allclose(prefix.keys[index], layer.keys[0], atol=1e-5)
-        assert torch.allclose(prefix.values[index], layer.values[0], atol=1e-5)
+        assert torch.allclose(prefix.rotary[index], layer.keys[0], atol=1e-5)
+        assert torch.allclose(prefix.plain[index], layer.values[0], atol=1e-5)
 
 
 def test_no_prefix_is_a_cache_without_rows(backbone: Backbone) -> None:
     prefix = compile_prefix(backbone, ())
     assert prefix.length == 0
-    assert prefix.keys.shape == prefix.values.shape == (backbone.layers, backbone.kv_heads, 0, backbone.head_dim)
+    assert prefix.rotary.shape == prefix.plain.shape == (backbone.layers, backbone.kv_heads, 0, backbone.head_dim)

@@ -22,7 +22,7 @@ def steps(backbone: Backbone, cache: object, count: int = 10) -> list[Tensor]:
 
 
 def make(capacity: int, layers: int = 2, batch: int = 1) -> SlabCache:
-    return SlabCache(layers, batch, 2, 4, capacity, torch.float32, torch.device("cpu"))
+    return SlabCache(layers, batch, (2, 4), (2, 4), capacity, torch.float32, torch.device("cpu"))
 
 
 def rows(count: int, seed: int = 0, batch: int = 1) -> Tensor:
@@ -47,7 +47,7 @@ def test_decoding_with_room_never_moves_the_past(backbone: Backbone) -> None:
     for layer, (keys, values, before) in zip(cache.layers, past, strict=True):
         assert (layer.keys.data_ptr(), layer.values.data_ptr()) == (keys, values)
         assert torch.equal(layer.keys[:, :, :5], before)
-    assert cache.key_slab[0].data_ptr() == cache.layers[0].keys.data_ptr()
+    assert cache.rotary_slab[0].data_ptr() == cache.layers[0].keys.data_ptr()
 
 
 def test_growth_keeps_every_row_that_was_written() -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from cache_compiler.backbone import Backbone
-from cache_compiler.types import Anchor, Canonical
+from cache_compiler.types import Anchor, Canonical, Encoded
 from renderer.types import PageImage
 
 
@@ -20,6 +20,16 @@ def test_an_anchor_of_two_rows_and_three_columns_is_as_worked_by_hand() -> None:
         [10, 11, 11, 11, 12, 12, 12, 14],
         [10, 11, 12, 13, 11, 12, 13, 14],
     ]
+
+
+@pytest.mark.parametrize("axes", [1, 3])
+def test_a_run_of_text_takes_as_many_positions_as_rows_the_same_on_all_axes(axes: int) -> None:
+    anchor = Anchor(10, 0, 0, 4)
+    assert (anchor.length, anchor.end) == (4, 14)
+    assert anchor.positions(axes).tolist() == [[10, 11, 12, 13]] * axes
+    assert Canonical("x", torch.zeros(2, 1, 4, 8), torch.zeros(2, 1, 4, 6), 0, 0).at(10) == anchor
+    page = Encoded("x", (1, 2, 3, 4), torch.zeros(4, 8), torch.zeros(4, dtype=torch.bool), (), 0, 0)
+    assert (page.at(10), page.length) == (anchor, 4)
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (3, 5), (6, 2), (4, 4)])
