@@ -31,7 +31,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     ingest.add_argument("--collection", default="default", help="default: default")
     ingest.add_argument("--replace", action="store_true", help="a file takes the place of another one of its name")
     ingest.add_argument("--json", action="store_true", help="print the report as one JSON document")
-    add_settings(ingest, *options.HOME, *options.MODEL, *options.INGEST)
+    add_settings(ingest, *options.HOME, *options.MODEL, *options.INGEST, *options.PATCH)
 
     ask = _add(subparsers, "ask", commands.ask, "ask a question of a collection")
     ask.add_argument("question")
@@ -40,11 +40,18 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     ask.add_argument("--json", action="store_true", help="print the whole answer as one JSON document")
     add_settings(ask, *options.HOME, *options.MODEL, *options.ASK)
 
+    chat = _add(
+        subparsers, "chat", commands.chat, "ask on and on: the pages of earlier questions stay where they are while they are needed"
+    )
+    chat.add_argument("--collection", default="default", help="default: default")
+    chat.add_argument("--show-pages", action="store_true", help="print the marked lines of the pages, too")
+    add_settings(chat, *options.HOME, *options.MODEL, *options.ASK, *options.CHAT, *options.PATCH)
+
     serve = _add(subparsers, "serve", commands.serve, "serve the page and the HTTP interface")
     serve.add_argument(
         "--allow-remote", action="store_true", help="serve beyond this machine: anybody who can reach it can read and delete"
     )
-    add_settings(serve, *options.HOME, *options.SERVE, *options.MODEL, *options.ASK, *options.INGEST)
+    add_settings(serve, *options.HOME, *options.SERVE, *options.MODEL, *options.ASK, *options.CHAT, *options.INGEST, *options.PATCH)
 
     documents = _add(subparsers, "documents", commands.documents, "list a collection's documents")
     documents.add_argument("--collection", default="default", help="default: default")
@@ -63,11 +70,27 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
 
     repair = _add(subparsers, "repair", commands.repair, "check every cache of a collection, and compile again what is damaged or missing")
     repair.add_argument("--collection", default="default", help="default: default")
-    add_settings(repair, *options.HOME, *options.MODEL, "batch")
+    add_settings(repair, *options.HOME, *options.MODEL, "batch", "patch_policy", "patch_rank")
+
+    patch = _add(
+        subparsers, "patch", commands.patch, "form, list or drop a collection's patches: what its pages take from pages before them"
+    )
+    patch.add_argument("act", choices=["form", "list", "drop"], help="form what is missing; list what there is; drop it, or one kind of it")
+    patch.add_argument("--collection", default="default", help="default: default")
+    patch.add_argument(
+        "--kind",
+        choices=["exact", "orbit", "deep", "pooled"],
+        help="exact: one order of the pages before (form's default); orbit: every order of a set, needs --together; "
+        "deep: the deepest half of the layers; pooled: over a basis that the collection's pages share",
+    )
+    patch.add_argument("--rank", metavar="N|full", help="rank of the patches to form; default: patch_rank")
+    patch.add_argument("--together", type=int, metavar="K", help="with --kind orbit: neighbouring pages that share patches, 3 or more")
+    patch.add_argument("--json", action="store_true", help="print one JSON document")
+    add_settings(patch, *options.HOME, *options.MODEL, "batch", "patch_rank")
 
     config = _add(subparsers, "config", commands.config, "show the settings and where each came from")
     config.add_argument("--json", action="store_true", help="print one JSON document")
-    add_settings(config, *options.HOME, *options.MODEL, *options.ASK, *options.SERVE, *options.INGEST)
+    add_settings(config, *options.HOME, *options.MODEL, *options.ASK, *options.CHAT, *options.SERVE, *options.INGEST, *options.PATCH)
     return parser, subparsers
 
 

@@ -74,6 +74,18 @@ def ask(args: argparse.Namespace) -> int:
     return 0
 
 
+def chat(args: argparse.Namespace) -> int:
+    from .chat import chat as run_chat
+
+    return run_chat(args)
+
+
+def patch(args: argparse.Namespace) -> int:
+    from .patches import patch as run_patch
+
+    return run_patch(args)
+
+
 def serve(args: argparse.Namespace) -> int:
     from .serve import serve as run_server
 

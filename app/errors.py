@@ -11,6 +11,8 @@ AppError
 ├── ForeignOrigin      another site's page wants to change something here
 ├── BadSettings        a setting of that name or value there is not
 ├── RemoteRefused      serving beyond this machine without being told twice
+├── UnknownConversation  no conversation of that id: never begun, closed, or the least recently used of too many
+├── BadConversation    an id that is none, or that belongs to a conversation over another collection
 └── DiskFull           no room left where the home is
 """
 
@@ -83,6 +85,14 @@ class RemoteRefused(AppError):
     pass
 
 
+class UnknownConversation(AppError):
+    pass
+
+
+class BadConversation(AppError):
+    pass
+
+
 class DiskFull(AppError):
     pass
 
@@ -110,6 +120,8 @@ TABLE: dict[type[Exception], Row] = {
     ForeignOrigin: Row(403, WRONG_USE),
     BadSettings: Row(500, WRONG_USE),
     RemoteRefused: Row(500, WRONG_USE),
+    UnknownConversation: Row(404, NOT_FOUND),
+    BadConversation: Row(422, WRONG_USE),
     DiskFull: Row(507, STORAGE),
     # -- files: what a person can mend in the file is 4xx
     files.IngestError: Row(500, INTERNAL),
@@ -148,6 +160,14 @@ TABLE: dict[type[Exception], Row] = {
     cache.CorruptCache: Row(409, STORAGE),
     cache.StoreUnwritable: Row(507, STORAGE),
     cache.ContextTooLong: Row(422, WRONG_USE),
+    cache.PatchError: Row(500, STORAGE),
+    cache.PatchMismatch: Row(409, STORAGE),
+    cache.RankTooHigh: Row(422, WRONG_USE),
+    cache.CorruptPatch: Row(409, STORAGE),
+    cache.WindowError: Row(500, INTERNAL),
+    cache.WindowTooSmall: Row(422, WRONG_USE),
+    cache.WindowClosed: Row(409, CONFLICT),
+    cache.NotInWindow: Row(404, NOT_FOUND),
     # -- pages
     pages.RendererError: Row(500, INTERNAL),
     pages.UnknownStyle: Row(503, INSTALLATION),

@@ -12,7 +12,10 @@ from .settings import PREFIX, Settings, read_settings
 HOME = ("home", "config")
 MODEL = ("model", "dtype", "embedder", "style", "low", "high", "ram_bytes")
 INGEST = ("batch", "file_bytes", "text_chars", "source_pages", "rendered_pages", "unpacked_bytes", "parse_seconds", "parse_memory")
-ASK = ("top_k", "alpha", "cap", "max_tokens", "question_chars")
+# What is formed when documents come in; "hot" forms more while questions are answered.
+PATCH = ("patch_policy", "patch_rank", "hot_after")
+ASK = ("top_k", "alpha", "cap", "max_tokens", "question_chars", "patch_missing")
+CHAT = ("conversations", "window_bytes", "window_pages")
 SERVE = ("host", "port", "queue", "request_files", "upload_bytes")
 
 

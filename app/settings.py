@@ -14,6 +14,7 @@ from pydantic import ByteSize, Field, ValidationError, field_validator, model_va
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from ingest.policy import Policy
 from ingest.types import Limits
 
 from .errors import BadSettings
@@ -45,8 +46,32 @@ class Settings(BaseSettings):
     high: int = Field(120, ge=36, le=600, description="DPI of pages that carry the relevance (120 in QV-PIC).")
     batch: int = Field(8, ge=1, le=256, description="Page images in one forward of the model while compiling.")
     ram_bytes: ByteSize = Field(
-        ByteSize(512 * 1024**2), ge=0, description="Memory for page caches that were read lately. 0: none; 512MiB, 2GiB."
+        ByteSize(512 * 1024**2), ge=0, description="Memory for page caches and patches that were read lately. 0: none; 512MiB, 2GiB."
     )
+
+    patch_policy: Literal["adjacent", "hot", "off"] = Field(
+        "adjacent",
+        description="Patches formed at ingest (Kamera): adjacent: each page behind the one before it; hot: also sets retrieved together often; off.",
+    )
+    patch_rank: int = Field(
+        32, ge=1, le=4096, description="Rank of a patch (32 in Kamera); a page that cannot have as much gets the most it can have."
+    )
+    patch_missing: int = Field(
+        1,
+        ge=0,
+        le=64,
+        description="Pages in front of a page that its patch may not know of (Kamera, Appendix D: from 2 on it may do harm).",
+    )
+    hot_after: int = Field(
+        9,
+        ge=1,
+        le=1_000_000,
+        description="With patch_policy = hot: times that pages are retrieved together before a patch is formed for them.",
+    )
+
+    conversations: int = Field(16, ge=1, le=10_000, description="Conversations kept at a time; the least recently used one goes.")
+    window_bytes: ByteSize = _size(256 * 1024**2, "Memory for the pages of one conversation, as KV.")
+    window_pages: int | None = Field(None, ge=1, le=1024, description="Pages that a conversation keeps. Unset: twice top_k.")
 
     top_k: int | None = Field(None, ge=1, le=64, description="Chunks that a question gathers. Unset: as the model's card says.")
     alpha: float = Field(0.65, ge=0, le=1, description="Share of the positive relevance that is read at the high DPI (alpha in QV-PIC).")
@@ -99,6 +124,10 @@ class Settings(BaseSettings):
     def limits(self) -> Limits:
         """What a file may cost, as ingest wants it."""
         return Limits(**{field.name: getattr(self, field.name) for field in fields(Limits)})
+
+    def policy(self) -> Policy:
+        """Which patches are formed, as ingest wants it."""
+        return Policy(self.patch_policy, self.patch_rank, self.hot_after)
 
     @classmethod
     def settings_customise_sources(

@@ -57,7 +57,7 @@ def test_other_rooms_can_add_commands():
     assert command.run(parser.parse_args(["bench"])) == 17
 
 
-@pytest.mark.parametrize("name", ["ingest", "ask", "serve", "documents", "collections", "delete", "repair", "config"])
+@pytest.mark.parametrize("name", ["ingest", "ask", "chat", "serve", "documents", "collections", "delete", "repair", "patch", "config"])
 def test_every_command_explains_itself(name, capsys):
     parser, _ = command.build_parser()
     with pytest.raises(SystemExit) as ended:
