@@ -13,20 +13,25 @@ import torch
 
 from .backbone import Backbone
 from .errors import ContextTooLong
+from .patch import Patch
+from .place import place
 from .prefix import Prefix
 from .types import Assembly, Canonical, Segment
 
 
 @torch.inference_mode()
-def assemble(backbone: Backbone, prefix: Prefix, pages: Sequence[Canonical], room: int = 0) -> Assembly:
+def assemble(
+    backbone: Backbone, prefix: Prefix, pages: Sequence[Canonical], room: int = 0, patches: Sequence[Patch | None] | None = None
+) -> Assembly:
     """Link pages behind the prefix into a slab with `room` rows to spare for question and answer.
 
     Every key is rotated once, in fp32, and then cast: each further rotation in bfloat16 would add to the error, and the inverse of
-    one is off by the square of YaRN's scaling.
+    one is off by the square of YaRN's scaling. `patches`, one a page or None, are added on the way (Kamera, equation 1).
     Nothing is shared with another request: the canonicals are only read.
 
     Raises:
         ContextTooLong: the last page would end behind the model's last position.
+        PatchMismatch: a patch is of another page or another shape.
     """
     begun = time.perf_counter()
     segments, row, position = [], prefix.length, prefix.length
@@ -43,10 +48,7 @@ def assemble(backbone: Backbone, prefix: Prefix, pages: Sequence[Canonical], roo
     rotary, plain = cache.reserve(row)
     rotary[:, 0, :, : prefix.length] = prefix.rotary
     plain[:, 0, :, : prefix.length] = prefix.plain
-    for page, segment in zip(pages, segments, strict=True):
-        table = backbone.table(segment.anchor.positions(backbone.axes)[:, None])
-        # All layers at once: [layers, heads, n, d], the table [1, n, d] is the same for each.
-        # To the device first, then to fp32: in one step torch would widen on the CPU, and twice the bytes would travel.
-        rotary[:, 0, :, segment.first : segment.last] = backbone.rotate(page.rotary.to(backbone.device).float(), table)
-        plain[:, 0, :, segment.first : segment.last] = page.plain.to(backbone.device)
+    for page, patch, segment in zip(pages, patches or [None] * len(pages), segments, strict=True):
+        rows = slice(segment.first, segment.last)
+        place(backbone, page, segment.anchor, rotary[:, 0, :, rows], plain[:, 0, :, rows], patch)
     return Assembly(cache, tuple(segments), row, position, {"place": time.perf_counter() - begun})

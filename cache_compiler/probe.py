@@ -29,7 +29,8 @@ def greedy(backbone: Backbone, context: Assembly, question: Sequence[int], max_t
     """(answer ids without the end token, first logits [vocabulary]) by always taking the likeliest token."""
     try:
         logits = _forward(backbone, context, question, 0, 1)[0]
-        first, answer = logits, []
+        first = logits
+        answer: list[int] = []
         while len(answer) < max_tokens and (token := int(logits.argmax())) not in backbone.stop_ids:
             answer.append(token)
             logits = _forward(backbone, context, [token], len(question) + len(answer) - 1, 1)[0]
