@@ -1,37 +1,46 @@
-"""Canonicals go in; the most recently used ones stay in memory, up to a number of bytes."""
+"""What was read from disk goes in by key; the most recently used stays in memory, up to a number of bytes."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import replace
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from .types import Canonical
+
+class Weighed(Protocol):
+    """Something that knows what it takes."""
+
+    @property
+    def bytes(self) -> int: ...
 
 
-class RamLayer:
-    """Least recently used out first. A canonical larger than the whole layer passes through without being kept."""
+T = TypeVar("T", bound=Weighed)
+
+
+class RamLayer(Generic[T]):
+    """Least recently used out first. What is larger than the whole layer passes through without being kept."""
 
     def __init__(self, limit: int) -> None:
         self.limit, self.bytes = limit, 0
-        self._kept: OrderedDict[str, Canonical] = OrderedDict()
+        self._kept: OrderedDict[str, T] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: str) -> Canonical | None:
+    def get(self, key: str) -> T | None:
         with self._lock:
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
             return found
 
-    def keep(self, canonical: Canonical) -> Canonical:
-        """Keep a copy that no longer hangs on the mapped file; returns what the caller should use."""
-        if canonical.bytes > self.limit:
-            return canonical
-        copy = replace(canonical, rotary=canonical.rotary.clone(), plain=canonical.plain.clone())
+    def keep(self, key: str, value: T, copied: Callable[[T], T]) -> T:
+        """Keep a copy that no longer hangs on the mapped file, as `copied` makes it; returns what the caller should use."""
+        if value.bytes > self.limit:
+            return value
+        copy = copied(value)
         with self._lock:
-            self._forget(copy.key)
-            self._kept[copy.key] = copy
+            self._forget(key)
+            self._kept[key] = copy
             self.bytes += copy.bytes
             while self.bytes > self.limit:
                 self._forget(next(iter(self._kept)))

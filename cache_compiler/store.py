@@ -3,6 +3,7 @@
     <root>/<identity>/identity.json            what made these caches
     <root>/<identity>/manifest.json            written last, by `seal`: how many, how large, and a digest of the keys
     <root>/<identity>/caches/ab/<page>@<dpi>.safetensors
+    <root>/<identity>/patches/...              what pages take from pages before them: patch_store.py
 
 A file is whole or absent (write, flush, rename). Its header carries a checksum over everything else in it; a file that
 does not match is `CorruptCache`, by key, so that the page can be compiled again.
@@ -12,24 +13,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-
-import torch
-import xxhash
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
-from torch import Tensor
 
 from .errors import CacheMiss, CorruptCache, IdentityMismatch
 from .files import write_atomic
 from .identity import Identity
+from .keys import image_key, is_image_key
+from .patch_store import PatchStore
 from .ram import RamLayer
+from .sealed import BrokenSeal, seal, unseal
 from .types import Canonical, Fetched
 
-_KEY = re.compile(r"[0-9a-f]{8,64}@[0-9]{2,3}")
-_TENSORS = ("plain", "rotary")
+# Of `ram_bytes`, one part in so many is for patches: at Kamera's rank 32 a patch is about a tenth of its page, and a page has several.
+_PATCHES = 4
 
 
 class CacheStore:
@@ -44,7 +42,7 @@ class CacheStore:
         """
         self.identity = identity
         self.folder = root / identity.fingerprint[:16]
-        self.ram = RamLayer(ram_bytes)
+        self.ram = RamLayer[Canonical](ram_bytes - ram_bytes // _PATCHES)
         path = self.folder / "identity.json"
         if not path.exists():
             write_atomic(path, _json(identity.as_mapping()))
@@ -52,12 +50,11 @@ class CacheStore:
             identity.require_match(Identity.from_mapping(json.loads(path.read_text(encoding="utf-8"))), str(self.folder))
         except (ValueError, TypeError) as error:
             raise IdentityMismatch(f"{path}: cannot be read ({error}); ingest into a new collection", field="store") from error
+        self.patches = PatchStore(self.folder / "patches", identity, ram_bytes // _PATCHES)
 
     def path(self, key: str) -> Path:
         """Where the cache of `<page key>@<dpi>` is kept. A key that is not of that form never becomes a path."""
-        if not _KEY.fullmatch(key):
-            raise CacheMiss(f"{key!r} is not a page image's key", key=key)
-        return self.folder / "caches" / key[:2] / f"{key}.safetensors"
+        return self.folder / "caches" / image_key(key)[:2] / f"{key}.safetensors"
 
     def has(self, key: str) -> bool:
         return self.path(key).exists()
@@ -83,7 +80,7 @@ class CacheStore:
             size = path.stat().st_size
         except FileNotFoundError as error:
             raise CacheMiss(f"{key}: no cache in the store; `quire repair` compiles it again", key=key) from error
-        canonical = self.ram.keep(_decode(path, key))
+        canonical = self.ram.keep(key, _decode(path, key), _copied)
         if not path.exists():
             self.ram.drop(key)  # deleted while it was read: this request may end on it, memory must not keep it
         return Fetched(canonical, "disk", size)
@@ -104,7 +101,7 @@ class CacheStore:
         """All keys on disk, sorted. A file that the store did not write is not a key."""
         for path in sorted((self.folder / "caches").glob("??/*.safetensors")):
             key = path.name.removesuffix(".safetensors")
-            if _KEY.fullmatch(key) and path == self.path(key):
+            if is_image_key(key) and path == self.path(key):
                 yield key
 
     def seal(self) -> None:
@@ -118,39 +115,24 @@ class CacheStore:
 
 
 def _encode(canonical: Canonical) -> bytes:
-    tensors = {"rotary": canonical.rotary.detach().cpu().contiguous(), "plain": canonical.plain.detach().cpu().contiguous()}
     facts = {"key": canonical.key, "rows": canonical.rows, "columns": canonical.columns}
-    # One metadata entry: safetensors does not promise an order for several, and equal caches must be equal bytes.
-    header = json.dumps({**facts, "checksum": _checksum(facts, tensors)}, sort_keys=True)
-    return save(tensors, metadata={"quire": header})
+    return seal(facts, {"rotary": canonical.rotary, "plain": canonical.plain})
 
 
 def _decode(path: Path, key: str) -> Canonical:
     try:
-        with safe_open(path, framework="pt") as file:  # memory-mapped
-            header = json.loads((file.metadata() or {})["quire"])
-            tensors = {name: file.get_tensor(name) for name in _TENSORS}
-        facts = {name: header[name] for name in ("key", "rows", "columns")}
-        found = _checksum(facts, tensors)
-        if header["checksum"] != found or header["key"] != key:
-            raise CorruptCache(
-                f"{key}: {path.name}: checksum {found} where {header['checksum']} was written; `quire repair` compiles it again", key=key
-            )
+        facts, tensors = unseal(path)
+        if facts["key"] != key:
+            raise BrokenSeal(f"it holds {facts['key']}")
         return Canonical(key=key, rotary=tensors["rotary"], plain=tensors["plain"], rows=facts["rows"], columns=facts["columns"])
     except FileNotFoundError as error:
         raise CacheMiss(f"{key}: deleted while it was read; ingest its document again", key=key) from error
-    except (SafetensorError, ValueError, KeyError, TypeError, OSError) as error:
-        raise CorruptCache(f"{key}: {path.name} cannot be read ({error}); `quire repair` compiles it again", key=key) from error
+    except (BrokenSeal, KeyError) as error:
+        raise CorruptCache(f"{key}: {path.name}: {error}; `quire repair` compiles it again", key=key) from error
 
 
-def _checksum(facts: dict[str, object], tensors: dict[str, Tensor]) -> str:
-    """XXH3-128 over the facts and every tensor's name, shape, type and bytes: it guards against decay, not against malice."""
-    digest = xxhash.xxh3_128(json.dumps(facts, sort_keys=True).encode())
-    for name in _TENSORS:
-        tensor = tensors[name]
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}".encode())
-        digest.update(tensor.flatten().view(torch.uint8).numpy().data)
-    return digest.hexdigest()
+def _copied(canonical: Canonical) -> Canonical:
+    return replace(canonical, rotary=canonical.rotary.clone(), plain=canonical.plain.clone())
 
 
 def _json(value: object) -> bytes:

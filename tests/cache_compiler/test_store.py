@@ -65,7 +65,7 @@ def test_a_view_into_a_larger_tensor_is_stored_as_what_it_shows(store: CacheStor
 
 
 def test_memory_hands_out_the_same_as_disk_and_reads_nothing(tmp_path: Path, small: Small) -> None:
-    store, page = CacheStore(tmp_path, IDENTITY, ram_bytes=small(1).bytes), small(1)
+    store, page = CacheStore(tmp_path, IDENTITY, ram_bytes=small(1).bytes * 4 // 3), small(1)
     store.put(page)
     assert store.get(page.key).tier == "disk"
     fetched = store.get(page.key)
@@ -261,9 +261,9 @@ def test_a_cache_deleted_while_it_is_read_is_not_kept_in_memory(tmp_path: Path, 
     store.put(page)
     true = store.ram.keep
 
-    def keep(canonical: Canonical) -> Canonical:
+    def keep(key: str, canonical: Canonical, copied: Callable[[Canonical], Canonical]) -> Canonical:
         store.remove(page.key)  # another thread's deletion, between the reading and the keeping
-        return true(canonical)
+        return true(key, canonical, copied)
 
     monkeypatch.setattr(store.ram, "keep", keep)
     assert same(store.get(page.key).canonical, page)
