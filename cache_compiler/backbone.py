@@ -45,7 +45,7 @@ class Backbone:
         if not getattr(self.config, "rope_interleave", True):
             # The same architecture with its weights laid out for halves.
             self.family = replace(family, rotation="apply_rotary_pos_emb", in_pairs=False)
-        self.template: Template = derive_template(tokenizer, self.model.config.image_token_id)
+        self.template: Template = derive_template(tokenizer, self.model.config.image_token_id if self.reads_images else None)
         if self.device.type == "cpu":
             # A masked grouped-query attention copies K and V once a query head otherwise: 4 times slower over a past of 4,096 rows.
             os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")
@@ -60,13 +60,17 @@ class Backbone:
     # -- facts -------------------------------------------------------------------------------------------------------
 
     @property
+    def reads_images(self) -> bool:
+        return self.family.image_processor is not None
+
+    @property
     def layers(self) -> int:
         return len(self.text.layers)
 
     @property
     def axes(self) -> int:
         """3 under M-RoPE (time, height, width), 1 elsewhere."""
-        return 3 if "mrope_section" in (self.config.rope_parameters or {}) else 1
+        return 3 if hasattr(self.text.rotary_emb, "mrope_section") else 1
 
     @property
     def rotary_shape(self) -> tuple[int, int]:
@@ -109,7 +113,11 @@ class Backbone:
 
     @property
     def cell(self) -> int:
-        """Pixels a side that become one visual token: patch x merge."""
+        """Pixels a side that become one visual token: patch x merge. Raises UnsupportedFamily where the model reads text alone."""
+        if not self.reads_images:
+            raise UnsupportedFamily(
+                f"{self.name}: {self.family.model} reads text alone and has no visual tokens; load one that reads images"
+            )
         vision = self.model.config.vision_config
         return int(vision.patch_size * vision.spatial_merge_size)
 
@@ -128,11 +136,13 @@ class Backbone:
 
         `do_resize` is off: a side that is not a whole number of cells raises in the processor instead of being resampled.
         """
+        self._require_images()
         out = self.image_processor(images=list(images), do_resize=False, return_tensors="pt")
         return out["pixel_values"].to(self.device, self.dtype), out["image_grid_thw"].to(self.device)
 
-    def question_ids(self, question: str) -> list[int]:
-        return question_ids(self.tokenizer, self.template, question)
+    def question_ids(self, question: str, history: Sequence[tuple[str, str]] = ()) -> list[int]:
+        """Ids behind the last page: earlier (question, answer) pairs, the question and the template's tail."""
+        return question_ids(self.tokenizer, self.template, question, history)
 
     def empty_cache(self, capacity: int, batch: int = 1) -> SlabCache:
         shapes = self.rotary_shape, self.plain_shape
@@ -149,7 +159,8 @@ class Backbone:
         pages = []
         for index, image in enumerate(images):
             text = self.encode_text(image.key, self.template.page_ids(image.tokens))
-            visual = torch.tensor(text.ids, device=self.device) == self.template.image
+            visual = torch.ones(text.length, dtype=torch.bool, device=self.device)
+            visual[[0, -1]] = False  # the two marks
             embeds = text.embeds.clone()
             embeds[visual] = seen.pooler_output[index].to(embeds)
             features = tuple(layer[index].to(embeds) for layer in deep)
@@ -215,6 +226,10 @@ class Backbone:
         ).last_hidden_state
         logits: Tensor = self.model.lm_head(hidden[:, -keep:]) if keep else hidden.new_empty(1, 0, self.model.lm_head.out_features)
         return logits
+
+    def _require_images(self) -> None:
+        if not self.reads_images:
+            raise UnsupportedFamily(f"{self.name}: {self.family.model} reads text alone; load a model that reads images")
 
     def _require_positions(self, positions: Tensor) -> None:
         if int(positions.max()) >= self.max_positions:

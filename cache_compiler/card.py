@@ -16,6 +16,7 @@ class Card:
     style: str = "glyph-a4"
     top_k: int = 8
     max_tokens: int = 256
+    turns: int = 4  # how many earlier questions and answers it is told with a new one
     says: str = "It reads page images; what it can answer depends on the model you loaded."
 
 

@@ -31,4 +31,13 @@ class Family:
 
 FAMILIES = {
     "glm4v": Family("Glm4vForConditionalGeneration", "Glm4vImageProcessorPil", "k_proj", in_pairs=True, out_pairs=True),
+    "qwen2_5_vl": Family("Qwen2_5_VLForConditionalGeneration", "Qwen2VLImageProcessorPil", "k_proj"),
+    # Its keys are normed a head at a time behind the projection.
+    "qwen3_vl": Family("Qwen3VLForConditionalGeneration", "Qwen2VLImageProcessorPil", "k_norm"),
+    "llama": Family("LlamaForCausalLM", None, "k_proj"),
+    "deepseek_v2": Family("DeepseekV2ForCausalLM", None, "kv_a_proj_with_mqa", COMPLEX, in_pairs=True, out_pairs=True, latent=True),
+    # Reads pairs and writes halves.
+    "deepseek_v3": Family(
+        "DeepseekV3ForCausalLM", None, "kv_a_proj_with_mqa", "apply_rotary_pos_emb_interleave", in_pairs=True, latent=True
+    ),
 }

@@ -31,7 +31,7 @@ class Identity:
     weights: str  # SHA-256 over the weight files
     config: str  # SHA-256 of the model's configuration: rotation, norms and activations decide the keys as much as weights do
     dtype: str
-    processor: str  # SHA-256 of the image processor's settings
+    processor: str  # SHA-256 of the image processor's settings, or of null
     template: str  # SHA-256 of the derived template
     condition: str  # template | free | dummy-k
     style: str  # fingerprint of the page style
@@ -77,7 +77,7 @@ def identify(backbone: Backbone, style_fingerprint: str, condition: str = "templ
         weights=weights_digest(backbone, memo),
         config=_digest(_config(backbone)),
         dtype=str(backbone.dtype).removeprefix("torch."),
-        processor=_digest(backbone.image_processor.to_dict()),
+        processor=_digest(backbone.image_processor.to_dict() if backbone.image_processor is not None else None),
         template=backbone.template.fingerprint,
         condition=condition,
         style=style_fingerprint,

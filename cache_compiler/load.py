@@ -33,10 +33,11 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
     from transformers import AutoTokenizer
 
     directory = READER if str(model) == "reader" else Path(model)
-    for needed in ("config.json", "preprocessor_config.json", "tokenizer_config.json"):
-        if not (directory / needed).is_file():
-            raise ModelNotFound(f"{directory}: no {needed}; give a local directory in the Hugging Face layout, or 'reader'")
+    _require(directory, "config.json")
     family = _family(directory)
+    if family.image_processor is not None:
+        _require(directory, "preprocessor_config.json")
+    _require(directory, "tokenizer_config.json")
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
     try:
         with _quiet(transformers):
@@ -56,6 +57,11 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
     backbone = Backbone(network.to(device), tokenizer, processor, family, name, read_card(directory), directory)
     verify(backbone)
     return backbone
+
+
+def _require(directory: Path, name: str) -> None:
+    if not (directory / name).is_file():
+        raise ModelNotFound(f"{directory}: no {name}; give a local directory in the Hugging Face layout, or 'reader'")
 
 
 def _family(directory: Path) -> Family:

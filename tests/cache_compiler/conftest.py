@@ -9,9 +9,10 @@ from PIL import Image
 
 from cache_compiler.backbone import Backbone
 from cache_compiler.compile import compile_pages
+from cache_compiler.families import FAMILIES
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
 from cache_compiler.tiny import random_backbone
-from cache_compiler.types import Canonical
+from cache_compiler.types import Canonical, Encoded
 from renderer.types import PageImage
 
 # Wide, tall and square: rows and positions part ways in each another way.
@@ -36,6 +37,21 @@ def backbone() -> Backbone:
 def either(request: pytest.FixtureRequest) -> Backbone:
     """The same random model under each attention."""
     return random_backbone("tiny", attention=request.param)
+
+
+@pytest.fixture(scope="session", params=FAMILIES)
+def every(request: pytest.FixtureRequest) -> Backbone:
+    """A random model of each family."""
+    return random_backbone("tiny", family=request.param)
+
+
+@pytest.fixture(scope="session")
+def three(every: Backbone, noise: Callable[..., PageImage]) -> list[Encoded]:
+    """Three encoded pages for it: images of noise, or runs of random tokens where it reads text alone."""
+    if every.reads_images:
+        return every.encode([noise(number, *grid, cell=every.cell) for number, grid in enumerate(GRIDS)])
+    random = np.random.default_rng(3)
+    return [every.encode_text(f"{number:032x}", random.integers(20, 1000, length).tolist()) for number, length in enumerate((17, 9, 23))]
 
 
 @pytest.fixture(scope="session")

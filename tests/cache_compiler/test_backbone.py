@@ -1,5 +1,6 @@
 """The one place that calls a model: positions are explicit, captures keep to their thread, and half a model is no model."""
 
+import dataclasses
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +9,13 @@ import pytest
 import torch
 from PIL import Image
 from transformers import GenerationConfig
+from transformers.cache_utils import DynamicCache
 
 from cache_compiler.backbone import Backbone
 from cache_compiler.card import Card
 from cache_compiler.errors import ContextTooLong, UnsupportedFamily
-from cache_compiler.tiny import Size, random_backbone
-from cache_compiler.types import Anchor
+from cache_compiler.tiny import random_backbone
+from cache_compiler.types import Anchor, Encoded
 from renderer.types import PageImage
 
 Change = Callable[[Path], object]
@@ -69,33 +71,57 @@ def test_forward_gives_as_many_logits_as_are_kept_and_leaves_no_state_behind(bac
 # -- encoded pages ---------------------------------------------------------------------------------------------------
 
 
-def test_a_forward_over_encoded_pages_is_the_forward_over_their_pixels(backbone: Backbone, images: list[PageImage]) -> None:
-    """Logits, cache and captured keys; and encoding one by one or all at once is the same."""
-    prefix, question = backbone.template.prefix, backbone.question_ids("Who?")
-    together = backbone.encode(images)
-    pages = [backbone.encode_text("prefix", prefix), *together, backbone.encode_text("question", question)]
-    ids, positions, start = [], [], 0
+def laid(backbone: Backbone, pages: list[Encoded]) -> torch.Tensor:
+    """Positions [axes, 1, n] of pages end to end."""
+    positions, start = [], 0
     for page in pages:
-        ids += page.ids
-        anchor = page.at(start)
-        positions.append(anchor.positions(backbone.axes))
-        start = anchor.end
-    where = torch.cat(positions, dim=1)[:, None]
-    stock, ours = backbone.empty_cache(len(ids)), backbone.empty_cache(len(ids))
-    with backbone.capture() as before:
-        judge = backbone.forward(torch.tensor([ids]), where, stock, pixels=backbone.pixels([image.image for image in images]), keep=3)
-    with backbone.capture() as taken:
-        found = backbone.forward_encoded(pages, where, ours, keep=3)
-    assert found.shape == judge.shape == (1, 3, len(backbone.tokenizer))
+        positions.append(page.at(start).positions(backbone.axes))
+        start = page.at(start).end
+    return torch.cat(positions, dim=1)[:, None]
+
+
+def test_a_forward_over_encoded_pages_is_the_forward_over_their_pixels(
+    every: Backbone, three: list[Encoded], noise: Callable[..., PageImage]
+) -> None:
+    """Logits, cache and captured keys, whatever the vision encoder hands to the language model's layers."""
+    pages = [every.encode_text("prefix", every.template.prefix), *three, every.encode_text("question", every.question_ids("Who?"))]
+    ids, where = [token for page in pages for token in page.ids], laid(every, pages)
+    images = [noise(number, page.rows, page.columns, cell=every.cell).image for number, page in enumerate(three)] if three[0].rows else []
+    stock, ours = every.empty_cache(len(ids)), every.empty_cache(len(ids))
+    with every.capture() as before:
+        judge = every.forward(torch.tensor([ids]), where, stock, pixels=every.pixels(images) if images else None, keep=3)
+    with every.capture() as taken:
+        found = every.forward_encoded(pages, where, ours, keep=3)
+    assert found.shape == judge.shape == (1, 3, len(every.tokenizer))
     assert float((found - judge).abs().max() / judge.std()) < 1e-5
     for left, right in [(ours.rotary_slab, stock.rotary_slab), (ours.plain_slab, stock.plain_slab), *zip(taken, before, strict=True)]:
         assert float((left - right).abs().max() / right.std()) < 1e-5
-    for image, page in zip(images, together, strict=True):
+
+
+def test_a_page_is_encoded_alike_alone_and_among_others(backbone: Backbone, images: list[PageImage]) -> None:
+    for image, page in zip(images, backbone.encode(images), strict=True):
         (alone,) = backbone.encode([image])
         assert (alone.key, alone.ids, alone.rows, alone.columns) == (page.key, page.ids, page.rows, page.columns)
         assert torch.allclose(alone.embeds, page.embeds, atol=1e-5)
         assert page.at(5) == Anchor(5, *image.cells)
         assert (page.visual.tolist(), page.length) == ([False, *[True] * image.tokens, False], image.tokens + 2)
+
+
+def test_what_qwen3_adds_behind_its_first_layers_travels_with_the_page(noise: Callable[..., PageImage]) -> None:
+    made = random_backbone("tiny", family="qwen3_vl")
+    (page,) = made.encode([noise(1, 3, 4, cell=32)])
+    assert [tuple(layer.shape) for layer in page.deep] == [(12, 64)] * 2
+    whole, bare = (
+        made.forward_encoded([one], laid(made, [one]), made.empty_cache(one.length)) for one in (page, dataclasses.replace(page, deep=()))
+    )
+    assert float((whole - bare).abs().max() / whole.std()) > 1e-2
+
+
+def test_a_model_that_reads_text_alone_says_so_where_it_is_shown_an_image(images: list[PageImage]) -> None:
+    made = random_backbone("tiny", family="llama")
+    for look in (lambda: made.cell, lambda: made.encode(images), lambda: made.pixels([images[0].image])):
+        with pytest.raises(UnsupportedFamily, match="reads text alone"):
+            look()
 
 
 def test_no_logits_are_computed_where_none_are_wanted(backbone: Backbone) -> None:
@@ -118,6 +144,18 @@ def test_nothing_encoded_is_no_work(backbone: Backbone) -> None:
 def forward(backbone: Backbone, first: int, tokens: int = 4) -> None:
     ids = torch.arange(first, first + tokens)[None]
     backbone.forward(ids, torch.arange(tokens).expand(3, 1, -1), backbone.empty_cache(tokens))
+
+
+def test_captured_keys_rotated_are_what_the_library_caches_whichever_slot_it_is_in(every: Backbone) -> None:
+    """By the library's own cache, not by ours."""
+    positions, stock = torch.tensor([[5, 6, 9]]).expand(every.axes, 1, -1), DynamicCache()
+    with every.capture() as taken:
+        every.forward(torch.tensor([[20, 21, 22]]), positions, stock)  # type: ignore[arg-type]
+    for keys, layer in zip(taken, stock.layers, strict=True):
+        rotated, plain = (layer.values, layer.keys) if every.family.latent else (layer.keys, layer.values)
+        assert torch.equal(every.rotate(keys, every.table(positions)), rotated)
+        assert (rotated.shape[1], rotated.shape[3]) == every.rotary_shape
+        assert (plain.shape[1], plain.shape[3]) == every.plain_shape
 
 
 def test_captured_keys_rotated_are_the_keys_in_the_models_cache(either: Backbone) -> None:
@@ -195,16 +233,25 @@ def reference(keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, in_pairs
     return torch.cat([torch.stack([x, y], -1).flatten(-2) if out_pairs else torch.cat([x, y], -1), passed], -1)
 
 
-@pytest.mark.parametrize("size", ["tiny", "partial"])
-def test_a_pair_table_and_the_layout_say_all_of_the_rotation(size: Size) -> None:
-    made = random_backbone(size)
-    positions = Anchor(700, 3, 5).positions(made.axes)
+def test_a_pair_table_and_the_layout_say_all_of_the_rotation(every: Backbone) -> None:
+    check_pair_table(every)
+
+
+def test_a_pair_table_leaves_out_what_is_not_rotated() -> None:
+    made = random_backbone("partial")
+    assert made.pair_table(torch.zeros(3, 5, dtype=torch.long))[0].shape == (5, 4)
+    check_pair_table(made)
+
+
+def check_pair_table(made: Backbone) -> None:
+    positions = (Anchor(700, 3, 5) if made.axes == 3 else Anchor(700, 0, 0, 17)).positions(made.axes)
     keys = torch.randn(made.layers, made.kv_heads, positions.shape[1], made.head_dim, generator=torch.Generator().manual_seed(0))
     cos, sin = made.pair_table(positions)
     rotated = made.rotate(keys, made.table(positions[:, None]))
     assert cos.dtype == sin.dtype == torch.float32
     assert torch.allclose(reference(keys, cos, sin, *made.layout), rotated, atol=1e-6, rtol=0)
-    assert not torch.allclose(reference(keys, cos, sin, not made.layout[0], made.layout[1]), rotated, atol=1e-2)
+    for wrong in [(not made.layout[0], made.layout[1]), (made.layout[0], not made.layout[1])]:
+        assert not torch.allclose(reference(keys, cos, sin, *wrong), rotated, atol=1e-2)
 
 
 def test_rotation_depends_on_the_distance_alone() -> None:

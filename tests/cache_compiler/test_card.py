@@ -11,13 +11,14 @@ from cache_compiler.load import READER
 
 
 def test_a_directory_without_a_card_gets_glyphs_defaults(tmp_path: Path) -> None:
-    assert read_card(tmp_path) == Card(style="glyph-a4", top_k=8, max_tokens=256)
+    assert read_card(tmp_path) == Card(style="glyph-a4", top_k=8, max_tokens=256, turns=4)
 
 
 def test_the_readers_card_names_its_page_style_and_what_it_can_be_asked() -> None:
     card = read_card(READER)
     assert card.style == "reader"
     assert "one attribute" in card.says
+    assert card.turns == 0  # it was never trained on a second question
 
 
 def test_fields_that_are_left_out_keep_their_defaults(tmp_path: Path) -> None:

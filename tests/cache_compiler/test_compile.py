@@ -7,8 +7,9 @@ import torch
 from torch import Tensor
 
 from cache_compiler.backbone import Backbone
-from cache_compiler.compile import compile_pages
+from cache_compiler.compile import compile_pages, compile_texts
 from cache_compiler.prefix import compile_prefix, condition_ids
+from cache_compiler.tiny import random_backbone
 from cache_compiler.types import Anchor
 from renderer.types import PageImage
 
@@ -98,3 +99,48 @@ def test_a_canonical_holds_no_more_memory_than_its_own_rows(backbone: Backbone, 
 
 def test_no_images_is_no_work(backbone: Backbone) -> None:
     assert compile_pages(backbone, [], compile_prefix(backbone, ())) == []
+
+
+# -- text pages -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=["llama", "deepseek_v3", "glm4v"])
+def reads_text(request: pytest.FixtureRequest) -> Backbone:
+    """A model with one axis, one with latent attention, and one that could read images too."""
+    return random_backbone("tiny", family=request.param)
+
+
+TEXTS = [(f"{number:032x}", list(range(30 * number + 20, 30 * number + 20 + length))) for number, length in enumerate((7, 19, 12))]
+
+
+def test_text_pages_of_unequal_lengths_in_one_batch_equal_one_by_one(reads_text: Backbone) -> None:
+    prefix = compile_prefix(reads_text, reads_text.template.prefix)
+    for (key, ids), batched in zip(TEXTS, compile_texts(reads_text, TEXTS, prefix), strict=True):
+        (alone,) = compile_texts(reads_text, [(key, ids)], prefix)
+        assert (batched.key, batched.rows, batched.columns, batched.length) == (key, 0, 0, len(ids))
+        assert batched.at(9) == Anchor(9, 0, 0, len(ids))
+        for found, judge, shape in [
+            (batched.rotary, alone.rotary, reads_text.rotary_shape),
+            (batched.plain, alone.plain, reads_text.plain_shape),
+        ]:
+            assert found.shape == (reads_text.layers, shape[0], len(ids), shape[1])
+            assert far(found, judge) < 1e-4
+
+
+def test_a_text_page_is_what_the_model_itself_has_behind_the_prefix(reads_text: Backbone) -> None:
+    prefix = compile_prefix(reads_text, reads_text.template.prefix)
+    ids, axes = TEXTS[1][1], reads_text.axes
+    cache = reads_text.empty_cache(prefix.length + len(ids))
+    where = torch.arange(prefix.length + len(ids)).expand(axes, 1, -1)
+    reads_text.forward(torch.tensor([[*prefix.ids, *ids]]), where, cache)
+    page = compile_texts(reads_text, TEXTS, prefix)[1]
+    rotated = reads_text.rotate(page.rotary, reads_text.table(page.at(prefix.length).positions(axes)[:, None]))
+    assert far(rotated, cache.rotary_slab[:, 0, :, prefix.length :]) < 1e-4
+    assert far(page.plain, cache.plain_slab[:, 0, :, prefix.length :]) < 1e-4
+
+
+def test_no_texts_is_no_work_and_a_page_without_tokens_is_refused(reads_text: Backbone) -> None:
+    prefix = compile_prefix(reads_text, ())
+    assert compile_texts(reads_text, [], prefix) == []
+    with pytest.raises(ValueError, match="empty: a page without tokens"):
+        compile_texts(reads_text, [TEXTS[0], ("empty", [])], prefix)

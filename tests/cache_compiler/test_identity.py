@@ -12,6 +12,7 @@ import torch
 from cache_compiler.backbone import Backbone
 from cache_compiler.card import Card
 from cache_compiler.errors import IdentityMismatch, ModelNotFound
+from cache_compiler.families import FAMILIES
 from cache_compiler.identity import Identity, identify
 from cache_compiler.load import READER, load_backbone
 from cache_compiler.tiny import random_backbone
@@ -117,6 +118,14 @@ def test_a_copied_directory_is_the_same_model_and_one_with_a_changed_weight_is_n
     weights.rename(copy / "model.bin")
     with pytest.raises(ModelNotFound, match="pickled weights are not read"):
         weights_digest(moved)
+
+
+def test_every_family_has_an_identity_of_its_own_with_or_without_an_image_processor() -> None:
+    found = {family: identify(random_backbone("tiny", family=family), STYLE) for family in FAMILIES}
+    assert {family: identity.model for family, identity in found.items()} == {family: family for family in FAMILIES}
+    assert len({identity.fingerprint for identity in found.values()}) == len(FAMILIES)
+    assert Identity.from_mapping(found["llama"].as_mapping()) == found["llama"]
+    assert found["llama"].processor == hashlib.sha256(b"null").hexdigest() != found["glm4v"].processor
 
 
 def test_nothing_in_an_identity_hangs_on_this_process() -> None:

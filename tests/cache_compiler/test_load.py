@@ -10,7 +10,9 @@ import torch
 
 from cache_compiler.card import Card
 from cache_compiler.errors import ModelNotFound, TemplateError, UnsupportedFamily
+from cache_compiler.families import FAMILIES
 from cache_compiler.load import READER, load_backbone
+from cache_compiler.tiny import random_backbone
 
 Change = Callable[[Path], object]
 
@@ -109,3 +111,25 @@ def test_an_architecture_without_an_adapter_is_refused_by_name(kind: str, copied
 def test_a_model_without_a_chat_template_is_refused(copied: Callable[[Change], Path]) -> None:
     with pytest.raises(TemplateError):
         load_backbone(copied(lambda directory: (directory / "chat_template.jinja").unlink()), device="cpu")
+
+
+# -- other families ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_every_family_loads_from_its_directory_as_it_was_saved(family: str, tmp_path: Path) -> None:
+    made = random_backbone("tiny", family=family)
+    for part in (made.model, made.tokenizer, made.image_processor):
+        if part is not None:
+            part.save_pretrained(tmp_path)
+    found = load_backbone(tmp_path, device="cpu")
+    assert (found.family, found.axes, found.layout) == (made.family, made.axes, made.layout)
+    assert found.template == made.template
+    ids, positions = torch.tensor([[20, 21, 22, 23]]), torch.arange(4).expand(made.axes, 1, -1)
+    ours, theirs = (one.forward(ids, positions, one.empty_cache(4)) for one in (found, made))
+    assert torch.allclose(ours, theirs, atol=1e-5)  # weights that lie elsewhere in memory are summed in another order
+    assert (tmp_path / "preprocessor_config.json").exists() == made.reads_images
+    if made.reads_images:
+        (tmp_path / "preprocessor_config.json").unlink()
+        with pytest.raises(ModelNotFound, match=r"preprocessor_config\.json"):
+            load_backbone(tmp_path)

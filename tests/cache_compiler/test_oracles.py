@@ -1,7 +1,8 @@
-"""The four exact oracles for position-independent page caches, for random models and for the embedded reader, under sdpa and eager attention.
+"""The four exact oracles for position-independent page caches: for random models of every family and for the embedded reader.
 
 Each compares the question's logits with a forward of the model's own class, to 1e-4 of the logits' spread; each has a
-control that must be far off, so that a model too blunt to notice a wrong position could not pass.
+control that must be far off, so that a model too blunt to notice a wrong position could not pass. Pages are images of noise, or
+runs of random tokens where the family reads text alone.
 """
 
 from collections.abc import Sequence
@@ -16,9 +17,9 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from cache_compiler.assemble import assemble
 from cache_compiler.backbone import Backbone
-from cache_compiler.compile import compile_pages
+from cache_compiler.compile import compile_pages, compile_texts
 from cache_compiler.load import load_backbone
-from cache_compiler.prefill import full_prefill
+from cache_compiler.prefill import full_prefill, prefill_encoded
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
 from cache_compiler.tiny import random_backbone
 from cache_compiler.types import Anchor, Assembly, Canonical
@@ -27,19 +28,29 @@ from renderer.types import PageImage
 QUESTION = "Who is the owner of Brobo tower?"
 TOLERANCE = 1e-4  # of the logits' standard deviation
 
+KINDS = [
+    *("glm4v-tiny-sdpa", "glm4v-tiny-eager", "glm4v-partial-sdpa", "reader-sdpa", "reader-eager"),
+    *("qwen2_5_vl-tiny-sdpa", "qwen3_vl-tiny-sdpa", "qwen3_vl-tiny-eager", "llama-tiny-sdpa"),
+    *("deepseek_v2-tiny-sdpa", "deepseek_v3-tiny-sdpa", "deepseek_v3-tiny-eager"),
+]
 
-@pytest.fixture(scope="module", params=["random-sdpa", "random-eager", "random-partial-sdpa", "reader-sdpa", "reader-eager"])
+Page = PageImage | tuple[str, list[int]]
+
+
+@pytest.fixture(scope="module", params=KINDS)
 def backbone(request: pytest.FixtureRequest) -> Backbone:
-    kind, _, attention = request.param.rpartition("-")
+    kind, *size, attention = request.param.split("-")
     if kind == "reader":
         return load_backbone("reader", attention=attention)
-    return random_backbone("tiny" if kind == "random" else "partial", attention=attention)
+    return random_backbone(*size, attention=attention, family=kind)
 
 
 @pytest.fixture(scope="module")
-def images(backbone: Backbone) -> list[PageImage]:
-    """Three pages of noise of unequal grids: wide, tall and square, so that rows and positions part ways."""
+def pages(backbone: Backbone) -> list[Page]:
+    """Three pages of unequal grids: wide, tall and square, so that rows and positions part ways; or of unequal lengths."""
     random = np.random.default_rng(7)
+    if not backbone.reads_images:
+        return [(f"{n:032x}", random.integers(20, 1000, length).tolist()) for n, length in enumerate((17, 9, 23))]
     cell = backbone.cell
     grids = [(3, 5), (6, 2), (4, 4)]
     return [
@@ -48,11 +59,37 @@ def images(backbone: Backbone) -> list[PageImage]:
     ]
 
 
+def tokens(backbone: Backbone, page: Page) -> list[int]:
+    return backbone.template.page_ids(page.tokens) if isinstance(page, PageImage) else page[1]
+
+
+def key(page: Page) -> str:
+    return page.key if isinstance(page, PageImage) else page[0]
+
+
+def anchor_at(page: Page, start: int) -> Anchor:
+    return Anchor(start, *page.cells) if isinstance(page, PageImage) else Anchor(start, 0, 0, len(page[1]))
+
+
+def pixels(backbone: Backbone, pages: Sequence[Page]) -> tuple[Tensor, Tensor] | None:
+    return backbone.pixels([page.image for page in pages]) if backbone.reads_images else None  # type: ignore[union-attr]
+
+
+def compiled(backbone: Backbone, pages: Sequence[Page], prefix: Prefix) -> list[Canonical]:
+    return (compile_pages if backbone.reads_images else compile_texts)(backbone, pages, prefix)  # type: ignore[operator]
+
+
+def full(backbone: Backbone, pages: Sequence[Page]) -> Assembly:
+    if backbone.reads_images:
+        return full_prefill(backbone, pages)  # type: ignore[arg-type]
+    return prefill_encoded(backbone, [backbone.encode_text(*page) for page in pages])  # type: ignore[misc]
+
+
 def ask(backbone: Backbone, assembly: Assembly, offset: int = 0) -> Tensor:
     """Logits [q, vocabulary] of the question behind an assembly; `offset` moves it, for controls."""
     ids = backbone.question_ids(QUESTION)
     positions = torch.arange(len(ids)) + assembly.next_position + offset
-    return backbone.forward(torch.tensor([ids]), positions.expand(3, 1, -1), assembly.cache, keep=len(ids))[0]
+    return backbone.forward(torch.tensor([ids]), positions.expand(backbone.axes, 1, -1), assembly.cache, keep=len(ids))[0]
 
 
 def distance(found: Tensor, judge: Tensor) -> float:
@@ -62,32 +99,26 @@ def distance(found: Tensor, judge: Tensor) -> float:
 # -- oracle 1: one page is a full native prefill --------------------------------------------------------------------
 
 
-def test_one_cached_page_answers_as_a_full_prefill_does(backbone: Backbone, images: list[PageImage]) -> None:
+def test_one_cached_page_answers_as_a_full_prefill_does(backbone: Backbone, pages: list[Page]) -> None:
     prefix = compile_prefix(backbone, condition_ids(backbone, "template"))
-    for image, canonical in zip(images, compile_pages(backbone, images, prefix), strict=True):
-        judge = ask(backbone, full_prefill(backbone, [image]))
+    for page, canonical in zip(pages, compiled(backbone, pages, prefix), strict=True):
+        judge = ask(backbone, full(backbone, [page]))
         assert distance(ask(backbone, assemble(backbone, prefix, [canonical])), judge) < TOLERANCE
         assert distance(ask(backbone, assemble(backbone, prefix, [canonical]), offset=1), judge) > 100 * TOLERANCE
 
 
-def test_full_prefill_is_what_the_stock_class_does_with_its_own_positions(backbone: Backbone, images: list[PageImage]) -> None:
+def test_full_prefill_is_what_the_stock_class_does_with_its_own_positions(backbone: Backbone, pages: list[Page]) -> None:
     """The judge itself is judged: no explicit positions, no cache of ours, only the class and its image processor."""
-    ids = [
-        *backbone.template.prefix,
-        *(i for image in images for i in backbone.template.page_ids(image.tokens)),
-        *backbone.question_ids(QUESTION),
-    ]
-    tokens = torch.tensor([ids])
-    values, grid = backbone.pixels([image.image for image in images])
+    ids = layout(backbone, pages).ids
+    seen = {}
+    if (given := pixels(backbone, pages)) is not None:
+        values, grid = given
+        seen = {"pixel_values": values, "image_grid_thw": grid, "mm_token_type_ids": (ids == backbone.template.image).int()}
     with torch.inference_mode():
-        stock = backbone.model(
-            input_ids=tokens,
-            attention_mask=torch.ones_like(tokens),
-            pixel_values=values,
-            image_grid_thw=grid,
-            mm_token_type_ids=(tokens == backbone.template.image).int(),
-        ).logits[0, -len(backbone.question_ids(QUESTION)) :]
-    assert distance(ask(backbone, full_prefill(backbone, images)), stock) < TOLERANCE
+        stock = backbone.model(input_ids=ids, attention_mask=torch.ones_like(ids), **seen).logits[
+            0, -len(backbone.question_ids(QUESTION)) :
+        ]
+    assert distance(ask(backbone, full(backbone, pages)), stock) < TOLERANCE
 
 
 # -- native forwards with a mask of our choosing --------------------------------------------------------------------
@@ -105,23 +136,21 @@ class Layout:
         return torch.repeat_interleave(torch.arange(len(self.lengths)), torch.tensor(self.lengths))
 
 
-def layout(backbone: Backbone, images: Sequence[PageImage]) -> Layout:
-    parts = [
-        list(backbone.template.prefix),
-        *(backbone.template.page_ids(image.tokens) for image in images),
-        backbone.question_ids(QUESTION),
-    ]
+def layout(backbone: Backbone, pages: Sequence[Page]) -> Layout:
+    parts = [list(backbone.template.prefix), *(tokens(backbone, page) for page in pages), backbone.question_ids(QUESTION)]
     return Layout(torch.tensor([[token for part in parts for token in part]]), [len(part) for part in parts])
 
 
-def serve_positions(backbone: Backbone, images: Sequence[PageImage]) -> tuple[Tensor, list[Anchor]]:
-    prefix = len(backbone.template.prefix)
+def serve_positions(backbone: Backbone, pages: Sequence[Page]) -> tuple[Tensor, list[Anchor]]:
+    """Positions [axes, 1, n] of the whole request, and where its pages stand."""
+    axes, prefix = backbone.axes, len(backbone.template.prefix)
     anchors, start = [], prefix
-    for image in images:
-        anchors.append(Anchor(start, *image.cells))
+    for page in pages:
+        anchors.append(anchor_at(page, start))
         start = anchors[-1].end
     question = torch.arange(len(backbone.question_ids(QUESTION))) + start
-    return torch.cat([torch.arange(prefix).expand(3, -1), *(a.positions() for a in anchors), question.expand(3, -1)], 1)[:, None], anchors
+    parts = [torch.arange(prefix).expand(axes, -1), *(a.positions(axes) for a in anchors), question.expand(axes, -1)]
+    return torch.cat(parts, 1)[:, None], anchors
 
 
 def block_mask(plan: Layout, pages_see_prefix: bool, causal: bool = False) -> Tensor:
@@ -135,66 +164,79 @@ def block_mask(plan: Layout, pages_see_prefix: bool, causal: bool = False) -> Te
     return allowed & (same | prefix | (segments[:, None] == last))
 
 
-def native(backbone: Backbone, plan: Layout, positions: Tensor, allowed: Tensor, images: Sequence[PageImage]) -> Tensor:
+def native(backbone: Backbone, plan: Layout, positions: Tensor, allowed: Tensor, pages: Sequence[Page]) -> Tensor:
     eager = backbone.config._attn_implementation != "sdpa"
     mask = torch.zeros(allowed.shape).masked_fill(~allowed, torch.finfo(torch.float32).min) if eager else allowed
-    values, grid = backbone.pixels([image.image for image in images])
+    given = pixels(backbone, pages)
     with torch.inference_mode():
         return backbone.model(
             input_ids=plan.ids,
             attention_mask=mask[None, None],
-            position_ids=positions,
-            pixel_values=values,
-            image_grid_thw=grid,
+            position_ids=positions if backbone.axes == 3 else positions[0],
             use_cache=False,
+            **({} if given is None else {"pixel_values": given[0], "image_grid_thw": given[1]}),
         ).logits[0, -plan.lengths[-1] :]
 
 
 # -- oracle 2: pages compiled where they are served = native forward with a block mask -----------------------------------
 
 
-def compile_at(backbone: Backbone, image: PageImage, prefix: Prefix, start: int) -> Canonical:
+def compile_at(backbone: Backbone, page: Page, prefix: Prefix, start: int) -> Canonical:
     """One page compiled at a place of our choosing, by the room's own parts."""
-    anchor = Anchor(start, *image.cells)
+    anchor = anchor_at(page, start)
     cache = backbone.empty_cache(prefix.length + anchor.length)
-    keys, values = cache.reserve(prefix.length)
-    keys.copy_(prefix.rotary[:, None])
-    values.copy_(prefix.plain[:, None])
+    rotary, plain = cache.reserve(prefix.length)
+    rotary.copy_(prefix.rotary[:, None])
+    plain.copy_(prefix.plain[:, None])
     with backbone.capture() as taken:
-        backbone.forward(
-            torch.tensor([backbone.template.page_ids(image.tokens)]), anchor.positions()[:, None], cache, backbone.pixels([image.image])
-        )
-    return Canonical(
-        image.key, torch.stack([k[0] for k in taken]), cache.plain_slab[:, 0, :, prefix.length :].clone(), anchor.rows, anchor.columns
-    )
+        where = anchor.positions(backbone.axes)[:, None]
+        backbone.forward(torch.tensor([tokens(backbone, page)]), where, cache, pixels(backbone, [page]))
+    own = cache.plain_slab[:, 0, :, prefix.length :].clone()
+    return Canonical(key(page), torch.stack([k[0] for k in taken]), own, anchor.rows, anchor.columns)
 
 
-def test_pages_compiled_where_they_are_served_equal_a_block_mask(backbone: Backbone, images: list[PageImage]) -> None:
+def test_pages_compiled_where_they_are_served_equal_a_block_mask(backbone: Backbone, pages: list[Page]) -> None:
     prefix = compile_prefix(backbone, backbone.template.prefix)
-    plan = layout(backbone, images)
-    positions, anchors = serve_positions(backbone, images)
-    pages = [compile_at(backbone, image, prefix, anchor.start) for image, anchor in zip(images, anchors, strict=True)]
-    found = ask(backbone, assemble(backbone, prefix, pages))
-    assert distance(found, native(backbone, plan, positions, block_mask(plan, True), images)) < TOLERANCE
-    assert distance(found, native(backbone, plan, positions, block_mask(plan, True, causal=True), images)) > 100 * TOLERANCE
+    plan = layout(backbone, pages)
+    positions, anchors = serve_positions(backbone, pages)
+    own = [compile_at(backbone, page, prefix, anchor.start) for page, anchor in zip(pages, anchors, strict=True)]
+    found = ask(backbone, assemble(backbone, prefix, own))
+    assert distance(found, native(backbone, plan, positions, block_mask(plan, True), pages)) < TOLERANCE
+    assert distance(found, native(backbone, plan, positions, block_mask(plan, True, causal=True), pages)) > 100 * TOLERANCE
 
 
 # -- oracle 3: pages compiled without a prefix at position 0, re-anchored = native forward in which pages see only themselves
 
 
-def test_prefix_free_pages_re_anchored_equal_a_mask_in_which_pages_see_only_themselves(backbone: Backbone, images: list[PageImage]) -> None:
+def test_prefix_free_pages_re_anchored_equal_a_mask_in_which_pages_see_only_themselves(backbone: Backbone, pages: list[Page]) -> None:
     prefix = compile_prefix(backbone, backbone.template.prefix)
-    pages = compile_pages(backbone, images, compile_prefix(backbone, ()))
-    plan = layout(backbone, images)
-    positions, _ = serve_positions(backbone, images)
-    found = ask(backbone, assemble(backbone, prefix, pages))
-    assert distance(found, native(backbone, plan, positions, block_mask(plan, False), images)) < TOLERANCE
+    own = compiled(backbone, pages, compile_prefix(backbone, ()))
+    plan = layout(backbone, pages)
+    positions, _ = serve_positions(backbone, pages)
+    found = ask(backbone, assemble(backbone, prefix, own))
+    assert distance(found, native(backbone, plan, positions, block_mask(plan, False), pages)) < TOLERANCE
     shifted = positions.clone()
     shifted[:, :, -plan.lengths[-1] :] += 1
-    assert distance(found, native(backbone, plan, shifted, block_mask(plan, False), images)) > 100 * TOLERANCE
+    assert distance(found, native(backbone, plan, shifted, block_mask(plan, False), pages)) > 100 * TOLERANCE
 
 
 # -- oracle 4: the real thing = one forward at compile positions, in which the question sees each page's keys rotated on -----
+
+
+def turned(backbone: Backbone, keys: Tensor, shift: Tensor) -> Tensor:
+    """Keys [1, heads, n, d] as the model has them in attention, rotated on by `shift` [n] positions; of latent attention the last band.
+
+    By the formula, not by the model's function: that may read another layout than the one it has written.
+    """
+    band = backbone.head_dim if backbone.family.latent else keys.shape[-1]
+    cos, sin = backbone.pair_table(shift.expand(backbone.axes, -1))
+    kept, keys = keys[..., : keys.shape[-1] - band], keys[..., keys.shape[-1] - band :]
+    width = 2 * cos.shape[1]
+    moved, passed = keys[..., :width], keys[..., width:]
+    pairs = backbone.layout[1]
+    x, y = (moved[..., 0::2], moved[..., 1::2]) if pairs else moved.chunk(2, -1)
+    x, y = x * cos - y * sin, y * cos + x * sin
+    return torch.cat([kept, torch.stack([x, y], -1).flatten(-2) if pairs else torch.cat([x, y], -1), passed], -1)
 
 
 @pytest.fixture
@@ -203,7 +245,7 @@ def rotated_on() -> dict[str, object]:
     state: dict[str, object] = {}
 
     def attention(
-        module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor, scaling: float, **_: object
+        module: torch.nn.Module, query: Tensor, keys: Tensor, value: Tensor, mask: Tensor, scaling: float, **_: object
     ) -> tuple[Tensor, None]:
         backbone: Backbone = state["backbone"]  # type: ignore[assignment]
         shift: Tensor = state["shift"]  # type: ignore[assignment]
@@ -213,8 +255,8 @@ def rotated_on() -> dict[str, object]:
         def scores(keys: Tensor) -> Tensor:
             return query @ keys.repeat_interleave(groups, 1).transpose(2, 3) * scaling
 
-        weights = scores(key)
-        weights[:, :, -last:] = scores(backbone.rotate(key, backbone.table(shift.expand(3, 1, -1))))[:, :, -last:]
+        weights = scores(keys)
+        weights[:, :, -last:] = scores(turned(backbone, keys, shift))[:, :, -last:]
         weights = (weights + mask).softmax(-1)
         return (weights @ value.repeat_interleave(groups, 1)).transpose(1, 2).contiguous(), None
 
@@ -223,23 +265,21 @@ def rotated_on() -> dict[str, object]:
 
 
 def test_canonical_pages_in_any_order_equal_a_forward_whose_question_sees_rotated_keys(
-    backbone: Backbone, images: list[PageImage], rotated_on: dict[str, object]
+    backbone: Backbone, pages: list[Page], rotated_on: dict[str, object]
 ) -> None:
     prefix = compile_prefix(backbone, backbone.template.prefix)
-    compiled = dict(zip([image.key for image in images], compile_pages(backbone, images, prefix), strict=True))
+    canonicals = compiled(backbone, pages, prefix)
     for order in ([0, 1, 2], [2, 0, 1]):
-        chosen = [images[i] for i in order]
+        chosen = [pages[i] for i in order]
         plan = layout(backbone, chosen)
         served, anchors = serve_positions(backbone, chosen)
-        at_compile = [Anchor(prefix.length, *image.cells) for image in chosen]
-        positions = torch.cat([served[:, 0, : prefix.length], *(a.positions() for a in at_compile), served[:, 0, -plan.lengths[-1] :]], 1)[
-            :, None
-        ]
+        at_compile = torch.cat([anchor_at(page, prefix.length).positions(backbone.axes) for page in chosen], 1)
+        positions = torch.cat([served[:, 0, : prefix.length], at_compile, served[:, 0, -plan.lengths[-1] :]], 1)[:, None]
         shifts = [0, *(anchor.start - prefix.length for anchor in anchors), 0]
         rotated_on.update(
             backbone=backbone, question=plan.lengths[-1], shift=torch.repeat_interleave(torch.tensor(shifts), torch.tensor(plan.lengths))
         )
-        found = ask(backbone, assemble(backbone, prefix, [compiled[image.key] for image in chosen]))
+        found = ask(backbone, assemble(backbone, prefix, [canonicals[i] for i in order]))
         before = backbone.config._attn_implementation
         backbone.config._attn_implementation = "rotated_on"
         try:

@@ -8,7 +8,9 @@ import torch
 from transformers.models.qwen2 import modeling_qwen2
 
 from cache_compiler.backbone import Backbone
+from cache_compiler.card import Card
 from cache_compiler.errors import TapMismatch
+from cache_compiler.families import FAMILIES
 from cache_compiler.selfcheck import verify
 from cache_compiler.tiny import random_backbone
 
@@ -31,6 +33,46 @@ def test_a_wrong_tap_is_refused_by_name(tap: str, backbone: Backbone, monkeypatc
     with pytest.raises(TapMismatch, match=f"'{tap}'"):
         verify(backbone)
     assert not any(module._forward_hooks for module in backbone.model.modules())
+
+
+WRONG = {
+    "qwen2_5_vl": ["v_proj", "q_proj"],
+    # The projection before the norm: what a model without norms would have read.
+    "qwen3_vl": ["k_proj", "q_norm", "v_proj"],
+    "llama": ["v_proj", "q_proj"],
+    "deepseek_v2": ["kv_b_proj", "q_b_proj", "kv_a_layernorm"],
+    "deepseek_v3": ["kv_b_proj", "q_b_proj", "kv_a_layernorm"],
+}
+
+
+@pytest.mark.parametrize(("family", "tap"), [(family, tap) for family, taps in WRONG.items() for tap in taps])
+def test_a_wrong_tap_is_refused_in_every_family(family: str, tap: str) -> None:
+    made = random_backbone("tiny", family=family)
+    made.family = replace(made.family, tap=tap)
+    with pytest.raises(TapMismatch, match=f"'{tap}'"):
+        verify(made)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_true_tap_passes_in_every_family_in_bfloat16_and_a_wrong_layout_does_not_pass(family: str) -> None:
+    made = random_backbone("tiny", family=family)
+    made.model.to(torch.bfloat16)
+    verify(made)
+    rotations = {"apply_rotary_pos_emb", "apply_rotary_pos_emb_interleave", "apply_rotary_emb"} - {made.family.rotation}
+    for rotation in rotations:
+        made.family = replace(made.family, rotation=rotation)
+        with pytest.raises(TapMismatch):
+            verify(made)
+
+
+def test_latent_attention_with_its_weights_in_halves_is_rotated_in_halves() -> None:
+    made = random_backbone("tiny", family="deepseek_v3")
+    made.config.rope_interleave = False
+    with pytest.raises(TapMismatch):
+        verify(made)
+    again = Backbone(made.model, made.tokenizer, None, FAMILIES["deepseek_v3"], "halves", Card(), None)
+    verify(again)
+    assert again.layout == (False, False)
 
 
 def test_another_familys_rotation_is_refused(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:

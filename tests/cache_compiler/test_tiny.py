@@ -6,13 +6,14 @@ from torch import Tensor
 from transformers import Glm4vForConditionalGeneration
 
 from cache_compiler.backbone import Backbone
+from cache_compiler.families import FAMILIES
 from cache_compiler.tiny import random_backbone
 
 
 def logits(backbone: Backbone, moved: int = 0) -> Tensor:
     """Logits of four tokens behind four others; `moved` shifts the last four."""
     ids, positions = torch.arange(20, 28)[None], torch.arange(8)
-    positions = torch.where(positions < 4, positions, positions + moved).expand(3, 1, -1)
+    positions = torch.where(positions < 4, positions, positions + moved).expand(backbone.axes, 1, -1)
     return backbone.forward(ids, positions, backbone.empty_cache(8), keep=4)[0]
 
 
@@ -38,6 +39,14 @@ def test_making_a_model_leaves_the_callers_random_numbers_alone() -> None:
     torch.manual_seed(5)
     random_backbone("tiny")
     assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_position_wrong_by_one_shows_in_every_family(family: str) -> None:
+    backbone = random_backbone("tiny", family=family)
+    assert type(backbone.model).__name__ == FAMILIES[family].model
+    right, wrong = logits(backbone), logits(backbone, moved=1)
+    assert float((right - wrong).abs().max() / right.std()) > 0.1
 
 
 @pytest.mark.parametrize("size", ["tiny", "partial"])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from cache_compiler.backbone import Backbone
+from cache_compiler.tiny import random_backbone
 from cache_compiler.types import Anchor, Canonical, Encoded
 from renderer.types import PageImage
 
@@ -42,7 +42,10 @@ def test_an_anchor_has_a_position_for_every_row_and_moving_it_moves_all_axes_ali
     assert int(far.positions().min()) == far.start
 
 
-def test_positions_of_three_pages_are_the_models_own(backbone: Backbone, images: list[PageImage]) -> None:
+@pytest.mark.parametrize("family", ["glm4v", "qwen2_5_vl", "qwen3_vl"])
+def test_positions_of_three_pages_are_the_models_own(family: str, noise: Callable[..., PageImage]) -> None:
+    backbone = random_backbone("tiny", family=family)
+    images = [noise(number, *grid, cell=backbone.cell) for number, grid in enumerate([(3, 5), (6, 2), (4, 4)])]
     prefix, question = list(backbone.template.prefix), backbone.question_ids("Who is the owner of Brobo tower?")
     ids, start, ours = [*prefix], len(prefix), [torch.arange(len(prefix)).expand(3, -1)]
     for image in images:
