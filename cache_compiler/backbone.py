@@ -1,17 +1,15 @@
 """A model, its tokenizer and its image processor go in; a `Backbone` comes out: explicit positions, un-rotated keys, its own rotation.
 
-The one place that knows how a model is called. A family is a row in `families.py`; one that is not there, or
-whose self-check fails, is refused, never used quietly.
+The one place that knows how a model is called. A family is a row in `families.py`; one that is not there, or whose self-check
+fails, is refused, never used quietly.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import threading
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +21,11 @@ from renderer.types import PageImage
 
 from .card import Card
 from .errors import ContextTooLong, UnsupportedFamily
-from .families import COMPLEX, Family
+from .families import Family
+from .rotation import Rotation, Table
 from .slab import SlabCache
 from .template import Template, derive_template, question_ids
 from .types import Encoded
-
-Table = tuple[Tensor, Tensor]
 
 
 class Backbone:
@@ -42,20 +39,14 @@ class Backbone:
         self.family, self.name, self.card, self.directory = family, name, card, directory
         self.text: Any = getattr(self.model.model, "language_model", self.model.model)
         self.config: Any = self.model.config.get_text_config(decoder=True)
-        if not getattr(self.config, "rope_interleave", True):
-            # The same architecture with its weights laid out for halves.
-            self.family = replace(family, rotation="apply_rotary_pos_emb", in_pairs=False)
+        if "sliding_attention" in (getattr(self.config, "layer_types", None) or ()):
+            # Such a layer counts cache rows: what it sees of a page would hang on where the page stands.
+            raise UnsupportedFamily(f"{name}: some of its layers see a sliding window alone; pages behind it would be lost to them")
+        self.rotation = Rotation(self.text, self.config, family, name)
         self.template: Template = derive_template(tokenizer, self.model.config.image_token_id if self.reads_images else None)
         if self.device.type == "cpu":
             # A masked grouped-query attention copies K and V once a query head otherwise: 4 times slower over a past of 4,096 rows.
             os.environ.setdefault("TRANSFORMERS_SDPA_FORCE_GQA", "1")
-        self._rotary: Any = sys.modules[type(self.text.layers[0].self_attn).__module__]
-        rope = self.config.rope_parameters or {}
-        if rope.get("rope_type", "default") in ("dynamic", "longrope"):
-            # Their tables depend on the longest position of a request: a page compiled in one request cannot be placed in another.
-            raise UnsupportedFamily(
-                f"{name}: rope type {rope['rope_type']!r} changes with the request's length; its pages cannot be re-anchored"
-            )
 
     # -- facts -------------------------------------------------------------------------------------------------------
 
@@ -70,32 +61,22 @@ class Backbone:
     @property
     def axes(self) -> int:
         """3 under M-RoPE (time, height, width), 1 elsewhere."""
-        return 3 if hasattr(self.text.rotary_emb, "mrope_section") else 1
+        return self.rotation.axes
 
     @property
     def rotary_shape(self) -> tuple[int, int]:
-        """(heads, width) of what is rotated: the keys, or the one k_pe that all heads of latent attention share."""
-        if self.family.latent:
-            return 1, int(self.config.qk_rope_head_dim)
-        return int(self.config.num_key_value_heads), int(self.text.layers[0].self_attn.head_dim)
+        """(heads, width) of what is rotated."""
+        return self.rotation.rotary_shape
 
     @property
     def plain_shape(self) -> tuple[int, int]:
-        """(heads, width) of what is not: the values, or the latent c_KV."""
-        return (1, int(self.config.kv_lora_rank)) if self.family.latent else self.rotary_shape
-
-    @property
-    def kv_heads(self) -> int:
-        return self.rotary_shape[0]
-
-    @property
-    def head_dim(self) -> int:
-        return self.rotary_shape[1]
+        """(heads, width) of what is not."""
+        return self.rotation.plain_shape
 
     @property
     def layout(self) -> tuple[bool, bool]:
         """(in_pairs, out_pairs): how the rotation reads and writes the numbers that it turns together; False is halves."""
-        return self.family.in_pairs, self.family.out_pairs
+        return self.rotation.family.in_pairs, self.rotation.family.out_pairs
 
     @property
     def dtype(self) -> torch.dtype:
@@ -114,10 +95,7 @@ class Backbone:
     @property
     def cell(self) -> int:
         """Pixels a side that become one visual token: patch x merge. Raises UnsupportedFamily where the model reads text alone."""
-        if not self.reads_images:
-            raise UnsupportedFamily(
-                f"{self.name}: {self.family.model} reads text alone and has no visual tokens; load one that reads images"
-            )
+        self._require_images()
         vision = self.model.config.vision_config
         return int(vision.patch_size * vision.spatial_merge_size)
 
@@ -191,11 +169,10 @@ class Backbone:
         Raises ContextTooLong before the model is asked for a position it does not have.
         """
         self._require_positions(positions)
-        values, grid = pixels if pixels is not None else (None, None)
-        seen = {} if pixels is None else {"pixel_values": values, "image_grid_thw": grid}
+        seen = {} if pixels is None else {"pixel_values": pixels[0], "image_grid_thw": pixels[1]}
         out = self.model(
             input_ids=ids.to(self.device),
-            position_ids=self._placed(positions),
+            position_ids=self.rotation.placed(positions),
             cache=cache,
             attention_mask=mask,
             logits_to_keep=keep,
@@ -219,7 +196,7 @@ class Backbone:
         visual = torch.cat([page.visual for page in pages])[None]
         hidden = self.text(
             inputs_embeds=torch.cat([page.embeds for page in pages])[None],
-            position_ids=self._placed(positions),
+            position_ids=self.rotation.placed(positions),
             cache=cache,
             attention_mask=mask,
             **({"visual_pos_masks": visual, "deepstack_visual_embeds": deep} if deep else {}),
@@ -235,10 +212,6 @@ class Backbone:
         if int(positions.max()) >= self.max_positions:
             raise ContextTooLong(f"position {int(positions.max())} of {self.max_positions}: take fewer pages (top_k) or a lower DPI")
 
-    def _placed(self, positions: Tensor) -> Tensor:
-        """As the model takes them: all axes, or the only one."""
-        return (positions if self.axes > 1 else positions[0]).to(self.device)
-
     @contextlib.contextmanager
     def capture(self) -> Iterator[list[Tensor]]:
         """While open, forwards of *this thread* leave every layer's keys before rotation: [b, heads, n, d_r] a layer.
@@ -252,18 +225,10 @@ class Backbone:
 
                 def read(module: nn.Module, args: Any, out: Tensor, index: int = index) -> None:
                     if threading.get_ident() == owner:
-                        taken[index] = self._tapped(out.detach())
+                        taken[index] = self.rotation.tapped(out.detach())
 
                 hooks.callback(getattr(layer.self_attn, self.family.tap).register_forward_hook(read).remove)
             yield taken
-
-    def _tapped(self, out: Tensor) -> Tensor:
-        """What a tap gives out -> un-rotated keys [b, heads, n, d_r]."""
-        if self.family.latent:
-            # [b, n, rank + d]: the latent, then the part that is rotated.
-            return out[..., self.plain_shape[1] :].unsqueeze(1)
-        # [b, n, heads * d] of a projection, [b, n, heads, d] of a norm.
-        return out.view(*out.shape[:2], -1, self.head_dim).transpose(1, 2)
 
     # -- rotation: always the model's own table and its own function --------------------------------------------------
 
@@ -272,22 +237,12 @@ class Backbone:
 
         DeepSeek-V2 turns complex numbers: its table is [b, n, rotary_dim / 2].
         """
-        made = self.text.rotary_emb(torch.zeros(1, dtype=dtype, device=self.device), self._placed(positions))
-        cos, sin = made if isinstance(made, tuple) else (made.real, made.imag)
-        return cos, sin
+        return self.rotation.table(positions, dtype)
 
     def pair_table(self, positions: Tensor) -> Table:
         """positions [axes, n] -> (cos, sin), each [n, rotary_dim / 2] fp32: one entry for the two numbers that `layout` turns together."""
-        cos, sin = (side[0].float() for side in self.table(positions[:, None]))
-        if self.family.rotation != COMPLEX:
-            # The table holds each entry twice, laid out as the rotation writes.
-            cos, sin = (side[:, ::2] if self.family.out_pairs else side[:, : side.shape[1] // 2] for side in (cos, sin))
-        return cos.contiguous(), sin.contiguous()
+        return self.rotation.pair_table(positions)
 
     def rotate(self, keys: Tensor, table: Table) -> Tensor:
         """Un-rotated keys [b or layers, heads, n, d] -> rotated, by the modelling file's own function (QV-PIC, equation 2)."""
-        function = getattr(self._rotary, self.family.rotation)
-        own = (torch.complex(*table),) if self.family.rotation == COMPLEX else table
-        # The function rotates queries too; one row of them is the least it takes.
-        rotated: Tensor = function(keys[:1, :1], keys, *own)[1]
-        return rotated
+        return self.rotation.rotate(keys, table)

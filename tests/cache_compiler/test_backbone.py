@@ -21,11 +21,10 @@ from renderer.types import PageImage
 Change = Callable[[Path], object]
 
 
-@pytest.mark.parametrize("kind", ["dynamic", "longrope"])
-def test_a_rotation_that_depends_on_the_requests_length_is_refused(kind: str) -> None:
-    made = random_backbone("tiny")
-    made.config.rope_parameters["rope_type"] = kind
-    with pytest.raises(UnsupportedFamily, match=kind):
+def test_layers_that_see_a_sliding_window_alone_are_refused() -> None:
+    made = random_backbone("tiny", family="qwen2_5_vl")
+    made.config.layer_types[1] = "sliding_attention"
+    with pytest.raises(UnsupportedFamily, match="sliding window"):
         Backbone(made.model, made.tokenizer, made.image_processor, made.family, "changed", Card(), None)
 
 
@@ -166,7 +165,7 @@ def test_captured_keys_rotated_are_the_keys_in_the_models_cache(either: Backbone
     table = either.table(positions)
     assert len(taken) == either.layers
     for keys, layer in zip(taken, cache.layers, strict=True):
-        assert keys.shape == (1, either.kv_heads, 3, either.head_dim)
+        assert keys.shape == (1, either.rotary_shape[0], 3, either.rotary_shape[1])
         assert torch.equal(either.rotate(keys, table), layer.keys)
         assert not torch.equal(keys, layer.keys)
 
@@ -218,50 +217,7 @@ def test_a_capture_leaves_no_hook_behind_even_when_the_forward_fails(backbone: B
 
 def test_a_table_has_one_row_a_position_and_position_zero_rotates_nothing(backbone: Backbone) -> None:
     cos, sin = backbone.table(torch.zeros(3, 1, 5, dtype=torch.long))
-    assert cos.shape == sin.shape == (1, 5, backbone.head_dim)
+    assert cos.shape == sin.shape == (1, 5, backbone.rotary_shape[1])
     assert cos.dtype == torch.float32
-    keys = torch.randn(backbone.layers, backbone.kv_heads, 5, backbone.head_dim)
+    keys = torch.randn(backbone.layers, backbone.rotary_shape[0], 5, backbone.rotary_shape[1])
     assert torch.equal(backbone.rotate(keys, (cos, sin)), keys)
-
-
-def reference(keys: torch.Tensor, cos: torch.Tensor, sin: torch.Tensor, in_pairs: bool, out_pairs: bool) -> torch.Tensor:
-    """Keys [..., n, d] turned by the formula that a fused kernel uses."""
-    width = 2 * cos.shape[1]
-    turned, passed = keys[..., :width], keys[..., width:]
-    x, y = (turned[..., 0::2], turned[..., 1::2]) if in_pairs else turned.chunk(2, -1)
-    x, y = x * cos - y * sin, y * cos + x * sin
-    return torch.cat([torch.stack([x, y], -1).flatten(-2) if out_pairs else torch.cat([x, y], -1), passed], -1)
-
-
-def test_a_pair_table_and_the_layout_say_all_of_the_rotation(every: Backbone) -> None:
-    check_pair_table(every)
-
-
-def test_a_pair_table_leaves_out_what_is_not_rotated() -> None:
-    made = random_backbone("partial")
-    assert made.pair_table(torch.zeros(3, 5, dtype=torch.long))[0].shape == (5, 4)
-    check_pair_table(made)
-
-
-def check_pair_table(made: Backbone) -> None:
-    positions = (Anchor(700, 3, 5) if made.axes == 3 else Anchor(700, 0, 0, 17)).positions(made.axes)
-    keys = torch.randn(made.layers, made.kv_heads, positions.shape[1], made.head_dim, generator=torch.Generator().manual_seed(0))
-    cos, sin = made.pair_table(positions)
-    rotated = made.rotate(keys, made.table(positions[:, None]))
-    assert cos.dtype == sin.dtype == torch.float32
-    assert torch.allclose(reference(keys, cos, sin, *made.layout), rotated, atol=1e-6, rtol=0)
-    for wrong in [(not made.layout[0], made.layout[1]), (made.layout[0], not made.layout[1])]:
-        assert not torch.allclose(reference(keys, cos, sin, *wrong), rotated, atol=1e-2)
-
-
-def test_rotation_depends_on_the_distance_alone() -> None:
-    """What equation 2 of QV-PIC rests on: a query and a key moved together give the same score."""
-    backbone = random_backbone("partial")
-    query, key = torch.randn(2, 1, 1, 1, backbone.head_dim, generator=torch.Generator().manual_seed(0)).unbind(0)
-
-    def score(where: int, distance: int) -> float:
-        at = torch.full((3, 1, 1), where)
-        return float((backbone.rotate(query, backbone.table(at + distance)) * backbone.rotate(key, backbone.table(at))).sum())
-
-    assert score(700, 9) == pytest.approx(score(3, 9), abs=1e-3)
-    assert score(3, 10) != pytest.approx(score(3, 9), abs=1e-2)

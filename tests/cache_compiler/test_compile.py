@@ -27,7 +27,9 @@ def test_pages_of_unequal_grids_in_one_batch_equal_one_by_one(either: Backbone, 
         (alone,) = compile_pages(either, [image], prefix)
         assert batched.key == alone.key == image.key
         assert (batched.rows, batched.columns) == (alone.rows, alone.columns) == image.cells
-        assert batched.rotary.shape == batched.plain.shape == (either.layers, either.kv_heads, image.tokens + 2, either.head_dim)
+        assert (
+            batched.rotary.shape == batched.plain.shape == (either.layers, either.rotary_shape[0], image.tokens + 2, either.rotary_shape[1])
+        )
         for layer in range(either.layers):
             assert far(batched.rotary[layer], alone.rotary[layer]) < 1e-4
             assert far(batched.plain[layer], alone.plain[layer]) < 1e-4

@@ -59,7 +59,7 @@ def replace(name: str, data: bytes) -> Change:
 def test_the_embedded_reader_loads_by_its_name_and_knows_itself() -> None:
     reader = load_backbone("reader", device="cpu")
     assert (reader.name, reader.directory, reader.card.style) == ("reader", READER, "reader")
-    assert (reader.layers, reader.kv_heads, reader.head_dim, reader.cell) == (4, 4, 32, 16)
+    assert (reader.layers, reader.rotary_shape, reader.plain_shape, reader.cell) == (4, (4, 32), (4, 32), 16)
     assert (reader.dtype, reader.device.type, reader.max_positions) == (torch.float32, "cpu", 8192)
     assert reader.stop_ids == {reader.tokenizer.eos_token_id}
     assert not reader.model.training

@@ -228,7 +228,7 @@ def turned(backbone: Backbone, keys: Tensor, shift: Tensor) -> Tensor:
 
     By the formula, not by the model's function: that may read another layout than the one it has written.
     """
-    band = backbone.head_dim if backbone.family.latent else keys.shape[-1]
+    band = backbone.rotary_shape[1] if backbone.family.latent else keys.shape[-1]
     cos, sin = backbone.pair_table(shift.expand(backbone.axes, -1))
     kept, keys = keys[..., : keys.shape[-1] - band], keys[..., keys.shape[-1] - band :]
     width = 2 * cos.shape[1]

@@ -23,17 +23,27 @@ def test_another_word_is_no_condition(backbone: Backbone, word: str) -> None:
         condition_ids(backbone, word)
 
 
-def test_a_prefixs_cache_is_that_of_the_model_itself(either: Backbone) -> None:
-    prefix = compile_prefix(either, either.template.prefix)
+def check_against_the_library(backbone: Backbone) -> None:
+    prefix = compile_prefix(backbone, backbone.template.prefix)
     with torch.inference_mode():
-        stock = either.model(input_ids=torch.tensor([prefix.ids]), use_cache=True).cache
-    assert prefix.rotary.shape == prefix.plain.shape == (either.layers, either.kv_heads, prefix.length, either.head_dim)
+        stock = backbone.model(input_ids=torch.tensor([prefix.ids]), use_cache=True).cache
+    for tensor, (heads, width) in ((prefix.rotary, backbone.rotary_shape), (prefix.plain, backbone.plain_shape)):
+        assert tensor.shape == (backbone.layers, heads, prefix.length, width)
     for index, layer in enumerate(stock.layers):
-        assert torch.allclose(prefix.rotary[index], layer.keys[0], atol=1e-5)
-        assert torch.allclose(prefix.plain[index], layer.values[0], atol=1e-5)
+        rotary, plain = (layer.values, layer.keys) if backbone.family.latent else (layer.keys, layer.values)
+        assert torch.allclose(prefix.rotary[index], rotary[0], atol=1e-5)
+        assert torch.allclose(prefix.plain[index], plain[0], atol=1e-5)
+
+
+def test_a_prefixs_cache_is_that_of_the_model_itself_under_each_attention(either: Backbone) -> None:
+    check_against_the_library(either)
+
+
+def test_a_prefixs_cache_is_that_of_the_model_itself_in_every_family(every: Backbone) -> None:
+    check_against_the_library(every)
 
 
 def test_no_prefix_is_a_cache_without_rows(backbone: Backbone) -> None:
     prefix = compile_prefix(backbone, ())
     assert prefix.length == 0
-    assert prefix.rotary.shape == prefix.plain.shape == (backbone.layers, backbone.kv_heads, 0, backbone.head_dim)
+    assert prefix.rotary.shape == prefix.plain.shape == (backbone.layers, backbone.rotary_shape[0], 0, backbone.rotary_shape[1])

@@ -60,7 +60,7 @@ def test_a_true_tap_passes_in_every_family_in_bfloat16_and_a_wrong_layout_does_n
     verify(made)
     rotations = {"apply_rotary_pos_emb", "apply_rotary_pos_emb_interleave", "apply_rotary_emb"} - {made.family.rotation}
     for rotation in rotations:
-        made.family = replace(made.family, rotation=rotation)
+        made.rotation.family = replace(made.family, rotation=rotation)
         with pytest.raises(TapMismatch):
             verify(made)
 
@@ -78,7 +78,7 @@ def test_latent_attention_with_its_weights_in_halves_is_rotated_in_halves() -> N
 def test_another_familys_rotation_is_refused(backbone: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
     """Qwen rotates the halves of a head, GLM its pairs: the same table, other keys."""
 
-    monkeypatch.setattr(backbone, "_rotary", modeling_qwen2)
+    monkeypatch.setattr(backbone.rotation, "module", modeling_qwen2)
     with pytest.raises(TapMismatch, match="layer 0"):
         verify(backbone)
 
