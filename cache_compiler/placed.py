@@ -104,6 +104,13 @@ class Slab:
         self.cache.truncate(_end(placed, self.head))
 
     @torch.inference_mode()
+    def blank(self, placed: Sequence[Placed]) -> None:
+        """Overwrite the rows behind the pages: what stood there belongs to nobody any more. A shared slab is left to its other owner."""
+        if self.owners == 1:
+            self.cache.rotary_slab[:, :, :, _end(placed, self.head) :] = 0
+            self.cache.plain_slab[:, :, :, _end(placed, self.head) :] = 0
+
+    @torch.inference_mode()
     def roomy(self, placed: Sequence[Placed], room: int = 0) -> Slab:
         """The slab itself where this window is its only owner and `room` rows are free behind the pages; else a copy of those pages."""
         if self.owners == 1 and self.capacity >= _end(placed, self.head) + room:

@@ -6,9 +6,10 @@ section 5, keep-as-is). Where it is not, a removal patch takes it out again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from .errors import WindowError, WindowTooSmall
 from .patch import Patch, stacked
 from .placed import Placed
 from .step import Removal
@@ -19,6 +20,16 @@ Entry = tuple[Canonical, Patch | None]
 
 def entries_of(placed: Sequence[Placed]) -> list[Entry]:
     return [(item.page, item.patch) for item in placed]
+
+
+def require_admissible(page: Canonical, pages: Sequence[Canonical], beside: Sequence[Canonical], budget: int) -> None:
+    """Raises WindowError when the page is one of `pages`, WindowTooSmall when it does not fit beside those of them that stay."""
+    if any(one.key == page.key for one in pages):
+        raise WindowError(f"{page.key} stands in the window already: leave it where it is, or evict it first")
+    others = sum(one.bytes for one in beside)
+    if others + page.bytes > budget:
+        cure = f", of which {len(beside)} pages take {others:,}: slide, or evict first" if others else ": raise the budget"
+        raise WindowTooSmall(f"{page.key} has {page.bytes:,} bytes, the window's budget is {budget:,}{cure}")
 
 
 def outgoing(pages: Sequence[Canonical], page: Canonical, budget: int, positions: int) -> int:
@@ -53,3 +64,8 @@ def serves(patch: Patch | None, before: Sequence[str]) -> bool:
         return False
     given = [key for key in patch.key.given if key not in patch.key.left]
     return given == list(before) if patch.key.kind == "exact" else patch.key.kind == "orbit" and set(given) == set(before)
+
+
+def knows(patch: Patch | None, keys: Collection[str]) -> bool:
+    """Whether a patch holds anything of these pages."""
+    return patch is not None and not patch.key.pages.isdisjoint(keys)

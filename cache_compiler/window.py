@@ -17,13 +17,16 @@ from copy import copy
 
 from .backbone import Backbone
 from .disposable import Disposable, toggled
-from .errors import NotInWindow, WindowClosed, WindowError, WindowTooSmall
+from .errors import NotInWindow, WindowClosed, WindowError
 from .patch import Patch
 from .placed import Placed, Slab, lay_out
 from .prefix import Prefix
 from .step import Choose, Fetch, Removal, Step
-from .survivors import Entry, entries_of, outgoing, serves, without
+from .survivors import Entry, entries_of, knows, outgoing, require_admissible, serves, without
 from .types import Assembly, Canonical, Segment
+
+# Evicted pages that can be recalled; their patches stay in memory for it.
+_REMEMBERED = 64
 
 
 class Window:
@@ -118,7 +121,7 @@ class Window:
         Raises WindowTooSmall when the page alone is above the budget, ContextTooLong when alone it has too many positions.
         """
         begun, placed = time.perf_counter(), self._open()
-        self._require_admissible(page, ())
+        require_admissible(page, self.pages, (), self.budget)
         gone = outgoing(self.pages, page, self.budget, self.backbone.max_positions - self.prefix.length)
         kept = without(placed, self.keys[:gone], removal)
         return self._arrange("slide", [*kept, (page, self._chosen(page.key, kept))], begun)
@@ -163,10 +166,17 @@ class Window:
         branch._evicted = dict(self._evicted)
         return branch
 
-    def forget(self, key: str) -> None:
-        """Never recall an evicted page: its document is gone. A page that was not evicted is passed over."""
-        self._open()
-        self._evicted.pop(key, None)
+    def forget(self, *keys: str) -> Step:
+        """Leave nothing of pages whose document is gone: they stand here no more and cannot be recalled, and a page that was conditioned
+        on one gets what is chosen for the pages before it now. Keys that are not known are passed over."""
+        begun, kept = time.perf_counter(), list[Entry]()
+        for item in self._open():
+            if item.page.key not in keys:
+                kept.append((item.page, self._chosen(item.page.key, kept) if knows(item.patch, keys) else item.patch))
+        step = self._arrange("forget", kept, begun)
+        self._evicted = {key: None if knows(patch, keys) else patch for key, patch in self._evicted.items() if key not in keys}
+        self._owned().blank(self._placed)
+        return step
 
     def close(self) -> None:
         """Let the pages go; every later use raises WindowClosed. Closing twice is no error."""
@@ -198,7 +208,7 @@ class Window:
 
     def _insert(self, operation: str, page: Canonical, at: int | None, held: Patch | None) -> Step:
         begun, placed = time.perf_counter(), self._open()
-        self._require_admissible(page, placed)
+        require_admissible(page, self.pages, self.pages, self.budget)
         entries = entries_of(placed)
         at = len(entries) if at is None else at
         before = entries[:at]
@@ -209,14 +219,6 @@ class Window:
     def _patch(self, operation: str, key: str, patch: Patch | None, begun: float) -> Step:
         at = self._at(key)
         return self._arrange(operation, [(item.page, patch if i == at else item.patch) for i, item in enumerate(self._placed)], begun)
-
-    def _require_admissible(self, page: Canonical, beside: Sequence[Placed]) -> None:
-        if page.key in self.keys:
-            raise WindowError(f"{page.key} stands in the window already: leave it where it is, or evict it first")
-        others = sum(item.page.bytes for item in beside)
-        if others + page.bytes > self.budget:
-            cure = f", of which {len(beside)} pages take {others:,}: slide, or evict first" if others else ": raise the budget"
-            raise WindowTooSmall(f"{page.key} has {page.bytes:,} bytes, the window's budget is {self.budget:,}{cure}")
 
     def _arrange(self, operation: str, entries: Sequence[Entry], begun: float) -> Step:
         """Everything that can be refused is refused before the first row is written; `Slab.rearranged` answers for the rest."""
@@ -229,9 +231,8 @@ class Window:
         self._take(after)
         self._placed = new
         gone = [item for item in old if item.page.key not in self.keys]
-        self._evicted |= {item.page.key: item.patch for item in gone}
-        for key in self.keys:
-            self._evicted.pop(key, None)
+        evicted = {key: patch for key, patch in self._evicted.items() if key not in self.keys}
+        self._evicted = dict([*evicted.items(), *((item.page.key, item.patch) for item in gone)][-_REMEMBERED:])
         changed = [item for item in new if (was := before.get(item.page.key)) is None or was.patch is not item.patch]
         return Step(
             operation,

@@ -242,6 +242,32 @@ def test_recall_takes_only_what_was_evicted_and_not_forgotten(bench: Workbench) 
         bare.recall(bench.keys[A])
 
 
+def test_nothing_is_left_of_a_page_that_is_forgotten(bench: Workbench) -> None:
+    """Neither in its rows, nor in what others absorbed from it, nor in a patch that an evicted page held."""
+    window = bench.window()
+    window.evict(bench.keys[C])
+    length = window.segments[1].last
+    step = window.forget(bench.keys[A], "stranger")
+    assert (step.dropped, window.keys, window.evicted) == ((bench.keys[A],), (bench.keys[B],), (bench.keys[C],))
+    assert bench.far(window, bench.fresh([B])) < CLOSE  # B had absorbed A
+    slab = window._owned().cache
+    window.forget(bench.keys[A])  # once more: the question above has been written behind the pages
+    assert not slab.rotary_slab[:, :, :, slab.rows : length].any()
+    assert not slab.plain_slab[:, :, :, slab.rows : length].any()
+    window.admit(bench.pages[A], at=0)
+    window._choose = lambda key, given: None
+    window.recall(bench.keys[C])  # behind the very pages its patch was formed behind, but the patch is gone
+    assert window.patches[2] is None
+
+
+def test_pages_that_were_evicted_long_ago_are_forgotten(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cache_compiler.window._REMEMBERED", 2)
+    window = bench.window()
+    for key in bench.keys:
+        window.evict(key)
+    assert window.evicted == tuple(bench.keys[1:])
+
+
 def test_admitted_in_the_middle_the_pages_behind_move_on_as_they_are(bench: Workbench) -> None:
     window = bench.window([A, C])
     held = window.patches[1]
