@@ -3,7 +3,7 @@
 The first page stands where it was compiled and is exact; every method works on the pages behind it. "Rows" are cache rows.
 
     token axis    epic, cacheblend, vlcache, oracle_tokens   some rows, computed again in context (`recompute`)
-    layer axis    deep, shallow, injected                    some layers, in context
+    layer axis    deep, shallow, sighted, injected           some layers, in context
     other         sink, shadow_k                             no forward in context at all
 
 Named after what they stand for (Kamera, section 6, tables 5, 6 and 8); each is the method's idea in its strongest or plainest form,
@@ -128,6 +128,14 @@ def injected(backbone: Backbone, blind: Assembly, judge: Assembly, layers: Colle
 def shallow(backbone: Backbone, blind: Assembly, judge: Assembly, below: int) -> Assembly:
     """Partial re-prefill of layers 0 to `below` - 1 in context; the deeper ones are reused. Costs below / layers of a prefill."""
     return injected(backbone, blind, judge, range(below))
+
+
+def sighted(backbone: Backbone, blind: Assembly, pages: Sequence[Encoded], below: int) -> Assembly:
+    """Every row computed again, but only layers 0 to `below` - 1 see the antecedents; what they took in is carried on by the deeper ones.
+
+    The other reading of a "shallow re-prefill" (Kamera, table 5): its shallow layers may bind, and nothing is reused.
+    """
+    return isolate(backbone, blind, pages, range(below))
 
 
 def deep(backbone: Backbone, blind: Assembly, pages: Sequence[Encoded], above: int) -> Assembly:

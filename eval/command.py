@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from app.command import build_parser, run
 from app.errors import BadRequest
 
+from .kamera_command import add_kamera, add_patch
 from .records import HELD_OUT
 
 
@@ -57,6 +58,7 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     records.add_argument("--write", metavar="FILE", help="write the questions as such a file and stop")
     records.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
     records.set_defaults(run=_records)
+    add_kamera(group, _positive)
 
 
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -74,6 +76,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     ttft.add_argument("--runs", type=_positive, default=5, help="counted rounds; default: %(default)s")
     ttft.add_argument("--warmups", type=int, default=1, help="rounds before them; default: %(default)s")
     ttft.set_defaults(run=_ttft)
+    add_patch(group, _positive)
 
 
 def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
