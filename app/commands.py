@@ -147,7 +147,10 @@ def repair(args: argparse.Namespace) -> int:
             orphans = remove_orphans(house.workshop)
     finally:
         house.close()
-    print("\n".join([*mended, f"{printed.count(len(mended), 'page image')} compiled again; every cache of {args.collection} is whole."]))
+    pages, patches = printed.count(len(mended.pages), "page image"), _patches(len(mended.patches))
+    print("\n".join([*mended.pages, f"{pages} compiled again, {patches} formed; every cache of {args.collection} is whole."]))
+    if mended.dropped:
+        print(f"{_patches(mended.dropped)} damaged and removed; those that patch_policy asks for are among the formed.")
     if orphans:
         print(f"{printed.count(len(orphans), 'file')} that no document owns removed (of uploads and runs that were stopped).")
     return 0
@@ -180,6 +183,10 @@ def _catalogue(args: argparse.Namespace) -> Any:
     if not path.exists():
         raise UnknownCollection(f"{path.parent}: there is no collection yet; `quire ingest PATH` makes one")
     return closing(Catalogue(path))
+
+
+def _patches(n: int) -> str:
+    return f"{n:,} {'patch' if n == 1 else 'patches'}"
 
 
 def _json(value: object) -> str:

@@ -144,6 +144,16 @@ class PatchStore:
         patch = Patch(key, *(Factors(parts.tensors[f"{name}_left"], right[f"{name}_right"]) for name in ("rotary", "plain")))
         return FetchedPatch(patch, "disk" if read else "ram", read)
 
+    def sound(self, key: PatchKey) -> bool:
+        """Whether a patch, and the basis it stands over, can be read from disk and are this identity's."""
+        for name in [_name(self.path(key)), *([f"bases/{key.basis}"] if key.basis else [])]:
+            self.ram.drop(name)  # the copy in memory was sound when it was read
+        try:
+            self.get(key)
+        except (CacheMiss, CorruptPatch, IdentityMismatch):
+            return False
+        return True
+
     def put_basis(self, basis: Basis, pages: Iterable[str]) -> None:
         """Write a basis with the page images it was pooled over: it says something of all of them, and goes when one of them goes."""
         pages = sorted(set(pages))

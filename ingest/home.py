@@ -1,7 +1,7 @@
 """A folder goes in; a `Home` comes out: where the catalogue, the caches, the images, the index and the uploads are kept.
 
 <home>/catalogue.sqlite     documents, chunks, vectors, pages, jobs
-<home>/store/<identity>/    page caches of one model and style
+<home>/store/<identity>/    page caches of one model and style, and their patches
 <home>/images/ab/           the page images that the model read
 <home>/index/               FAISS, rebuilt from the catalogue when it is missing
 <home>/spool/               uploads on their way through ingest
@@ -19,6 +19,7 @@ from pathlib import Path
 from filelock import BaseFileLock, FileLock, Timeout
 
 from cache_compiler.files import sweep
+from cache_compiler.patch_files import PatchFiles
 
 from .errors import HomeBusy
 
@@ -78,12 +79,17 @@ class Home:
         return sweep(self.root)
 
     def derived_files(self, image_key: str) -> list[Path]:
-        """Every file derived from a page at one DPI: its caches of all models, and its image; sorted."""
+        """Every file derived from a page at one DPI, of all models: its caches, its image, and every patch that knows of it; sorted."""
         folder = image_key[:2]
         caches = self.store_root.glob(f"*/caches/{folder}/{image_key}.safetensors")
         images = (self.images_root / folder).glob(f"{image_key}.png")
-        return sorted([*caches, *images])
+        patches = [path for files in self.patch_files() for path in files.knowing(image_key)]
+        return sorted([*caches, *images, *patches])
+
+    def patch_files(self) -> list[PatchFiles]:
+        """The patches of each identity that has any."""
+        return [PatchFiles(folder) for folder in sorted(self.store_root.glob("*/patches"))]
 
     def page_files(self) -> list[Path]:
-        """Every cache and every image there is, sorted."""
+        """Every cache and every image there is, sorted; patches are not a page's alone, and are found by `patch_files`."""
         return sorted([*self.store_root.glob("*/caches/??/*@*.safetensors"), *self.images_root.glob("??/*@*.png")])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from PIL import Image
+
 from cache_compiler.files import write_atomic
 from renderer.types import PageImage
 from retrieval.errors import UnknownPage
@@ -31,3 +33,16 @@ class ImageStore:
         path = self.path(image.key)
         if not path.exists():
             write_atomic(path, image.png())
+
+    def get(self, key: str, cell: int) -> PageImage:
+        """The page image as it was put, pixel for pixel; `cell` is the model's.
+
+        Raises UnknownPage when there is no such image, or its file cannot be read.
+        """
+        page, _, dpi = key.partition("@")
+        try:
+            with Image.open(self.path(key)) as found:
+                found.load()
+                return PageImage(page, int(dpi), cell, found.convert("RGB"))
+        except (OSError, SyntaxError, ValueError) as error:  # Pillow's PNG reader speaks of damage with all three
+            raise UnknownPage(f"{key}: its image is missing or damaged ({error}); `quire repair` draws it again") from error

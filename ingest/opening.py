@@ -11,6 +11,7 @@ from retrieval.embedder import Embedder
 
 from .home import Home
 from .images import ImageStore
+from .policy import Policy
 from .remove import finish_removals
 from .types import Limits
 from .workshop import Workshop
@@ -25,6 +26,7 @@ def open_workshop(
     batch: int = 8,
     ram_bytes: int = 0,
     limits: Limits | None = None,
+    policy: Policy | None = None,
 ) -> Workshop:
     """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished."""
     page_style = preset(style or backbone.card.style, cell=backbone.cell)
@@ -41,6 +43,7 @@ def open_workshop(
         dpis=dpis,
         batch=batch,
         limits=limits or Limits(),
+        policy=policy or Policy(),
     )
     finish_removals(workshop)
     return workshop

@@ -6,6 +6,7 @@
     rasterise  Page x DPIs   -> [PageImage]
     compile    [PageImage]   -> [Canonical]    batched; skipped when the key is already in the store
     store      write, flush, rename; checksummed
+    patch      page, those before it -> [Patch] one conditioned forward each; skipped when it is already in the store
     index      embeddings and catalogue rows: one transaction
     manifest   last of all
 
@@ -34,6 +35,7 @@ from .errors import Cancelled, IngestError, UnsupportedType
 from .leaves import Leaves, compile_missing, lay_out, missing_keys
 from .load import KINDS, load
 from .names import document_name
+from .patching import form, pages_of, policy_keys
 from .remove import remove_files
 from .types import Document, Done, Failure, Progress, Report, Stage
 from .workshop import Workshop
@@ -123,6 +125,7 @@ def ingest_file(
     chunks = chunk(document, document_id, workshop.style, workshop.limits)
     leaves = lay_out(chunks, workshop, step("rasterise"), cancelled)
     compiled = compile_missing(leaves, workshop, step("compile"), cancelled)
+    patched = form(workshop, policy_keys(workshop, pages_of(leaves.chunks)), step("patch"), cancelled, committed=False)
     step("index")(0, 0)
     vectors = workshop.embedder.embed_passages([piece.text for piece in leaves.chunks])
     row = _row(document, document_id, collection, leaves, workshop)
@@ -137,19 +140,23 @@ def ingest_file(
         reused=images - len(compiled),
         seconds=time.perf_counter() - begun,
         notes=row.notes,
+        patches=len(patched),
     )
 
 
 def _commit(row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Workshop, replaces: str | None) -> None:
-    """Write the catalogue's rows while holding the writer's lock. A page that somebody's deletion has taken meanwhile is compiled again."""
+    """Write the catalogue's rows while holding the writer's lock. A page that somebody's deletion has taken meanwhile is compiled again,
+    and what went with it is formed again."""
+    patches = policy_keys(workshop, pages_of(leaves.chunks))
     while True:
         with workshop.home.writing():
-            if not missing_keys(leaves.image_keys(workshop.dpis), workshop):
+            if not missing_keys(leaves.image_keys(workshop.dpis), workshop) and all(map(workshop.store.patches.has, patches)):
                 workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)
                 remove_files(workshop)
                 return
         lay_out(leaves.chunks, workshop, lambda *_: None, lambda: False)
         compile_missing(leaves, workshop, lambda *_: None, lambda: False)
+        form(workshop, patches, lambda *_: None, lambda: False, committed=False)
 
 
 def _row(document: Document, document_id: str, collection: str, leaves: Leaves, workshop: Workshop) -> DocumentRow:
@@ -170,7 +177,10 @@ def _row(document: Document, document_id: str, collection: str, leaves: Leaves, 
 
 
 def _whole(row: DocumentRow, workshop: Workshop) -> bool:
-    """Whether every page image of a document in the catalogue still has its cache and its PNG."""
+    """Whether every page image of a document in the catalogue still has its cache and its PNG.
+
+    Patches are not asked for: who has dropped them, or changed the policy, has not changed the file. `quire patch form` forms them.
+    """
     refs = [page for piece in workshop.catalogue.chunks_of(row.id) for page in piece.pages]
     return not missing_keys({image_key(ref.key, dpi) for ref in refs for dpi in workshop.dpis}, workshop)
 

@@ -8,6 +8,7 @@ hot         as adjacent, and besides: a page given a set, in every order, once t
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -35,11 +36,28 @@ class Wanted:
 def adjacent(pages: Sequence[str], dpis: Sequence[int]) -> list[Wanted]:
     """Page keys in reading order -> each page given its predecessor, for all pairs of `dpis`; a pair that stands twice comes once.
 
-    A page that follows its own double at the same DPI is wanted too: it stands behind other content than none.
+    A page that follows its own double is wanted too: there it stands behind something, and alone behind nothing.
     """
     wanted: dict[Wanted, None] = {}
-    for before, page in zip(pages, pages[1:], strict=False):
+    for before, page in itertools.pairwise(pages):
         for dpi in dpis:
             for other in dpis:
                 wanted[Wanted(f"{page}@{dpi}", (f"{before}@{other}",))] = None
+    return list(wanted)
+
+
+def neighbours(pages: Sequence[str], dpis: Sequence[int], together: int) -> list[Wanted]:
+    """Page keys in reading order -> for every run of `together` of them, each page given the others, all at one DPI: for orbit patches.
+
+    A run in which a page stands twice is left out: an order of it would be no order of a set. Mixed DPIs would be 2 to the power of
+    `together` sets a run; those that are really retrieved together the policy `hot` finds.
+    """
+    wanted: dict[Wanted, None] = {}
+    for first in range(len(pages) - together + 1):
+        run = pages[first : first + together]
+        if len(set(run)) < together:
+            continue
+        for dpi in dpis:
+            for page in run:
+                wanted[Wanted(f"{page}@{dpi}", tuple(sorted(f"{other}@{dpi}" for other in run if other != page)))] = None
     return list(wanted)

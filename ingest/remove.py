@@ -1,4 +1,6 @@
-"""A document's id goes in; the receipt of its removal comes out: rows, vectors, caches and images, listed and gone.
+"""A document's id goes in; the receipt of its removal comes out: rows, vectors, caches, images and patches, listed and gone.
+
+A patch goes when any page goes that it knows something of: its own, or one that it was given.
 
 The catalogue's rows go in one transaction, which also notes the pages whose files must follow. The files go next. A crash
 between the two is mended when the home is opened again: the notes are still there.
@@ -6,6 +8,7 @@ between the two is mended when the home is opened again: the notes are still the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from retrieval.index import VectorIndex
@@ -45,7 +48,10 @@ def finish_removals(workshop: Workshop) -> None:
 def remove_files(workshop: Workshop) -> tuple[tuple[str, ...], int]:
     """Call it only while holding the writer's lock: nobody may take up a page that is about to go."""
     keys = workshop.catalogue.pending_removals()
-    removed, size = [], 0
+    if not keys:
+        return (), 0
+    patches, size = _remove_patches(workshop, keys)
+    removed = list(patches)
     for key in keys:
         for path in workshop.home.derived_files(key):
             size += path.stat().st_size
@@ -57,16 +63,31 @@ def remove_files(workshop: Workshop) -> tuple[tuple[str, ...], int]:
 
 
 def remove_orphans(workshop: Workshop) -> tuple[str, ...]:
-    """Remove caches and images that no document owns: what a cancelled or failed document had already made. Returns the files.
+    """Remove caches, images and patches of pages that no document owns: what a cancelled or failed document had already made. Returns
+    the files.
 
     Another process's ingest may lose pages that it has not committed yet; it finds that out when it commits, and makes them again.
     """
     with workshop.home.writing():
         owned = workshop.catalogue.page_keys()
-        removed = []
+        strangers = {key for files in workshop.home.patch_files() for key in files.pages() if key.partition("@")[0] not in owned}
+        removed = list(_remove_patches(workshop, sorted(strangers))[0])
+        for files in workshop.home.patch_files():
+            files.sweep()
         for path in workshop.home.page_files():
             if path.name.partition("@")[0] not in owned:
                 path.unlink()
                 workshop.store.ram.drop(path.stem)
                 removed.append(str(path.relative_to(workshop.home.root)))
     return tuple(removed)
+
+
+def _remove_patches(workshop: Workshop, keys: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """Of all models, and from memory those of the loaded one."""
+    removed, size = [], 0
+    for files in workshop.home.patch_files():
+        own = workshop.store.patches
+        gone, freed = own.remove_pages(keys) if files.folder == own.folder else files.remove_pages(keys)
+        removed += [str(path.relative_to(workshop.home.root)) for path in gone]
+        size += freed
+    return tuple(removed), size

@@ -1,15 +1,28 @@
-"""A collection goes in; the keys of the page images that had to be compiled again come out: missing, or not the bytes that were written."""
+"""A collection goes in; what had to be made again comes out: caches and patches that were missing, or not the bytes that were written."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from cache_compiler.errors import CorruptCache
+from cache_compiler.patch import PatchKey
 from renderer.types import image_key
 
 from .leaves import compile_missing, lay_out, missing_keys
+from .patching import drop_damaged, form, pages_of, policy_keys
 from .types import Progress, Stage
 from .workshop import Workshop
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """Page images compiled again; patches formed, again or for the first time, as the policy wants them; and how many damaged patch files
+    went. A damaged patch that the policy does not ask for is not formed again: `quire patch form` does that, and `hot` in time."""
+
+    pages: tuple[str, ...] = ()
+    patches: tuple[PatchKey, ...] = ()
+    dropped: int = 0
 
 
 def repair(
@@ -18,23 +31,30 @@ def repair(
     document_id: str | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     cancelled: Callable[[], bool] = lambda: False,
-) -> tuple[str, ...]:
-    """Check every cache of a collection (or of one document) against its checksum, and compile again what is damaged or missing."""
+) -> Repaired:
+    """Check every cache and every patch of a collection (or of one document) against its checksum, and make again what is damaged or missing.
+
+    Raises Cancelled between two patches or batches; what was mended by then is kept.
+    """
     workshop.collection(collection)
     documents = [workshop.catalogue.document(document_id)] if document_id else workshop.catalogue.documents(collection)
     mended: list[str] = []
+    formed: list[PatchKey] = []
+    dropped = 0
     for document in documents:
         chunks = workshop.catalogue.chunks_of(document.id)
-        keys = sorted({image_key(page.key, dpi) for chunk in chunks for page in chunk.pages for dpi in workshop.dpis})
+        keys = sorted({image_key(page.key, dpi) for page in pages_of(chunks) for dpi in workshop.dpis})
         for key in keys:
             if workshop.store.has(key) and not _sound(workshop, key):
                 workshop.store.remove(key)
         if missing_keys(keys, workshop):
             leaves = lay_out(chunks, workshop, _step(progress, document.name, "rasterise"), cancelled)
             mended += compile_missing(leaves, workshop, _step(progress, document.name, "compile"), cancelled)
+        dropped += drop_damaged(workshop, keys)
+        formed += form(workshop, policy_keys(workshop, pages_of(chunks)), _step(progress, document.name, "patch"), cancelled)
     with workshop.home.writing():
         workshop.store.seal()
-    return tuple(mended)
+    return Repaired(tuple(mended), tuple(formed), dropped)
 
 
 def _step(progress: Callable[[Progress], None], name: str, stage: Stage) -> Callable[[int, int], None]:

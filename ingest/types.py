@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Stage = Literal["load", "chunk", "paginate", "rasterise", "compile", "store", "index", "done", "skipped", "failed"]
+Stage = Literal["load", "chunk", "paginate", "rasterise", "compile", "patch", "store", "index", "done", "skipped", "failed"]
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class Done:
-    """A file that went in. `compiled` counts page images run through the model now, `reused` those already in the store."""
+    """A file that went in. `compiled` counts page images run through the model now, `reused` those already in the store; `patches` those
+    formed now."""
 
     name: str
     document: str
@@ -57,6 +58,7 @@ class Done:
     reused: int
     seconds: float
     notes: tuple[str, ...] = ()
+    patches: int = 0
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from retrieval.types import CollectionRow
 
 from .home import Home
 from .images import ImageStore
+from .policy import Policy
 from .types import Limits
 
 
@@ -36,6 +37,8 @@ class Workshop:
     # Page images in one forward of the model.
     batch: int = 8
     limits: Limits = field(default_factory=Limits)
+    # Which patches are formed, and when.
+    policy: Policy = field(default_factory=Policy)
 
     @cached_property
     def prefix(self) -> Prefix:

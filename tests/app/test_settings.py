@@ -8,6 +8,7 @@ import pytest
 
 from app.errors import BadSettings
 from app.settings import PREFIX, Settings, origins, read_settings, strangers
+from ingest.policy import Policy
 from ingest.types import Limits
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -113,6 +114,14 @@ def test_limits_are_the_settings_of_the_same_names():
     assert read_settings().limits() == Limits()
     for field in fields(Limits):
         assert getattr(read_settings({field.name: 7}).limits(), field.name) == 7
+
+
+def test_the_policy_is_the_settings_of_the_patches():
+    assert read_settings().policy() == Policy()
+    given = {"patch_policy": "hot", "patch_rank": "8", "hot_after": "3"}
+    assert read_settings(given).policy() == Policy("hot", 8, 3)
+    with pytest.raises(BadSettings, match="patch_policy = 'some'"):
+        read_settings({"patch_policy": "some"})
 
 
 def test_an_empty_variable_counts_as_not_set(monkeypatch):

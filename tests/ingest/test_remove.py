@@ -19,7 +19,9 @@ def test_the_last_deletion_leaves_no_cache_no_image_and_no_row(workshop: Worksho
         removal = remove_document(workshop, row.id)
         assert removal.receipt.name == row.name
         assert removal.receipt.chunks == row.chunks
-        assert len(removal.files) == 4 * len(removal.receipt.removed_pages)  # a cache and an image at each of two DPIs
+        pages = len(removal.receipt.removed_pages)
+        # A cache and an image at each of two DPIs; of each page but the first a patch at every pair of them.
+        assert len(removal.files) == 4 * pages + 4 * (pages - 1)
         assert removal.bytes > 0
         assert not any((workshop.home.root / file).exists() for file in removal.files)
     assert not [name for name in files_of(workshop.home.root) if name.endswith((".safetensors", ".png"))]

@@ -6,7 +6,7 @@ import pytest
 
 from cache_compiler.errors import CorruptCache
 from ingest.pipeline import ingest
-from ingest.repair import repair
+from ingest.repair import Repaired, repair
 from ingest.workshop import Workshop
 
 from .conftest import files_of
@@ -22,7 +22,7 @@ def test_a_flipped_byte_is_detected_named_and_compiled_again(workshop: Workshop,
     path.write_bytes(data)
     with pytest.raises(CorruptCache, match=key):
         workshop.store.get(key)
-    assert repair(workshop, "default") == (key,)
+    assert repair(workshop, "default") == Repaired(pages=(key,))
     assert files_of(workshop.home.root) == before
 
 
@@ -32,7 +32,7 @@ def test_a_missing_cache_and_a_missing_image_come_back(workshop: Workshop, recor
     first, second = list(workshop.store.keys())[:2]
     workshop.store.path(first).unlink()
     workshop.images.path(second).unlink()
-    assert repair(workshop, "default") == (first,)
+    assert repair(workshop, "default") == Repaired(pages=(first,))
     assert files_of(workshop.home.root) == before
 
 
@@ -41,4 +41,4 @@ def test_a_sound_collection_is_left_as_it_is_and_no_page_of_it_is_drawn(
 ) -> None:
     ingest([records], "default", workshop)
     monkeypatch.setattr("ingest.leaves.rasterise", lambda *_: pytest.fail("a page was drawn"))
-    assert repair(workshop, "default") == ()
+    assert repair(workshop, "default") == Repaired()

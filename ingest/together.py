@@ -1,0 +1,143 @@
+"""Pages that answers were read from go in, in context order; orbit patches come out for those that stand together often.
+
+Forming a patch costs a forward that every later use saves: from about 9 uses on it pays (Kamera, section 6). One orbit patch then serves
+every order of the set (Kamera, section 5).
+"""
+
+from __future__ import annotations
+
+import logging
+import queue
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+
+from cache_compiler.patch import PatchKey
+
+from .patching import Encodings, keep, make, most_rank, owned
+from .policy import Wanted
+from .workshop import Workshop
+
+log = logging.getLogger("quire.patches")
+
+Turn = Callable[[], AbstractContextManager[object]]
+
+# Sets that are counted at a time, and patches that wait to be formed; a page is given so many others at most.
+_COUNTED, _WAITING, _LARGEST = 4096, 64, 16
+
+
+class Together:
+    """How often a page has stood behind a set of others, whatever their order. The sets seen longest ago are forgotten. Not thread-safe."""
+
+    def __init__(self, after: int, keep: int = _COUNTED) -> None:
+        self.after, self.keep = after, keep
+        self._counts: OrderedDict[Wanted, int] = OrderedDict()
+
+    def saw(self, pages: Sequence[str]) -> list[Wanted]:
+        """Count a context's pages; returns those whose count has just reached `after`, `given` sorted."""
+        reached = []
+        for number, page in enumerate(pages[: _LARGEST + 1]):
+            before = frozenset(pages[:number])
+            if not before or page in before or len(before) < number:
+                continue  # the leading page; or one that stands twice: an order of it would be no order of a set
+            wanted = Wanted(page, tuple(sorted(before)))
+            count = self._counts.pop(wanted, 0) + 1
+            self._counts[wanted] = count
+            if count == self.after:
+                reached.append(wanted)
+        while len(self._counts) > self.keep:
+            self._counts.popitem(last=False)
+        return reached
+
+    def again(self, wanted: Wanted) -> None:
+        """It could not be formed: the next time that the pages stand together counts as the one that reaches `after`."""
+        if wanted in self._counts:
+            self._counts[wanted] = min(self._counts[wanted], self.after - 1)
+
+
+def form_orbit(workshop: Workshop, page: str, given: Sequence[str]) -> PatchKey | None:
+    """Form the orbit patch of a page given a set, image keys all; None where there is nothing to do, or a deletion took one of them.
+
+    Of one page there is one order: an exact patch of the same rank that is there already is the very same. Raises the rooms' errors.
+    """
+    if not owned(workshop, [page, *given]):
+        return None
+    encodings = Encodings(workshop)
+    key = PatchKey(page, tuple(given), "orbit", min(workshop.policy.rank, most_rank(workshop, encodings(page).length)))
+    same = [key, PatchKey(page, tuple(given), "exact", key.rank)] if len(given) == 1 else [key]
+    if any(map(workshop.store.patches.has, same)):
+        return None
+    return key if keep(workshop, make(workshop, key, encodings)) else None
+
+
+class PatchWorker:
+    """Forms what the policy `hot` wants, in the background, one patch a turn. Under another policy it does nothing.
+
+    `turn()` gives the model for one patch, as a context manager; it may yield False for "not now", or raise: the patch is then wanted again
+    the next time its pages stand together. Nothing that goes wrong here reaches an answer: it is logged.
+    """
+
+    def __init__(self, workshop: Workshop, turn: Turn) -> None:
+        self.workshop, self.turn = workshop, turn
+        self._together = Together(workshop.policy.hot_after)
+        self._lock = threading.Lock()
+        self._wanted: queue.Queue[Wanted] = queue.Queue(_WAITING)
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        if self.workshop.policy.word == "hot" and self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="quire-patches", daemon=True)
+            self._thread.start()
+
+    def note(self, pages: Sequence[str]) -> None:
+        """An answer was read from these page images, in this order. Returns at once."""
+        if self._thread is None:
+            return
+        with self._lock:
+            reached = self._together.saw(pages)
+        for wanted in reached:
+            try:
+                self._wanted.put_nowait(wanted)
+            except queue.Full:
+                self._again(wanted)
+
+    def drain(self) -> None:
+        """Wait until everything that was noted has been formed, or could not be."""
+        self._wanted.join()
+
+    def close(self, timeout: float = 30.0) -> None:
+        """Stop behind the patch in hand; those that wait are left."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(timeout)
+            self._thread = None
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                wanted = self._wanted.get(timeout=0.2)
+            except queue.Empty:
+                continue
+            try:
+                self._form(wanted)
+            except Exception:
+                # Whatever it was, people are answered without this patch.
+                log.exception("no patch of %s given %d pages", wanted.page, len(wanted.given))
+                self._again(wanted)
+            finally:
+                self._wanted.task_done()
+
+    def _form(self, wanted: Wanted) -> None:
+        with self.turn() as ours:
+            if ours is False:
+                self._again(wanted)
+                return
+            key = form_orbit(self.workshop, wanted.page, wanted.given)
+        if key is not None:
+            log.info("formed %s of %s", key, key.page)
+
+    def _again(self, wanted: Wanted) -> None:
+        with self._lock:
+            self._together.again(wanted)
