@@ -71,7 +71,7 @@ def kamera(args: argparse.Namespace) -> int:
 
 
 def write(folder: Path, bench: Bench, settings: dict[str, Any], rows: dict[str, Any], seconds: float) -> str:
-    """results.json, tables and figures of all rows; returns the Markdown's main part for the terminal."""
+    """results.json, tables and figures of all rows; returns what the terminal shows."""
     from . import plots
     from .experiment import document
     from .kamera_report import as_csv, markdown
@@ -84,8 +84,11 @@ def write(folder: Path, bench: Bench, settings: dict[str, Any], rows: dict[str, 
         (folder / f"{name}.csv").write_text(as_csv(found), encoding="utf-8")
     if "depth" in lines:
         (folder / "layers.csv").write_text(as_csv(by_layer(rows["depth"])), encoding="utf-8")
-    facts = json.loads(document("kamera", settings, bench, [], seconds, summary=lines, items=rows))
-    (folder / "results.json").write_text(json.dumps(facts, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    facts = json.loads(document("kamera", settings, bench, [], seconds, summary=lines))
+    # An item a line: a file that can be read, and compared with another run's.
+    items = ",\n".join(json.dumps(row, sort_keys=True) for found in rows.values() for row in found)
+    text_of_facts = json.dumps(facts, indent=1, sort_keys=True)[: -len("\n}")]
+    (folder / "results.json").write_text(f'{text_of_facts},\n "items": [\n{items}\n]}}\n', encoding="utf-8")
     plots.draw(folder, lines)
     return f"{text}\nwritten to {folder}: results.json, kamera.md, CSV tables, figures"
 

@@ -78,6 +78,8 @@ class Journal:
             self.rows[row["run"], row["id"]] = row
 
     def add(self, row: Row) -> None:
+        """Append a row; its numbers are cut to six digits, so that a run that was stopped reports what an unbroken one does."""
+        row = json.loads(json.dumps(row), parse_float=lambda digits: float(f"{float(digits):.6g}"))
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, sort_keys=True) + "\n")
         self.rows[row["run"], row["id"]] = row
