@@ -5,29 +5,26 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 
-from cache_compiler.assemble import assemble
 from cache_compiler.errors import CacheError
-from cache_compiler.types import Assembly, Fetched
 from ingest.errors import IngestError
 from renderer.errors import RendererError
-from renderer.types import image_key
 from retrieval.errors import EmptyCollection, EmptyQuestion, RetrievalError
 from retrieval.plan import make_plan
-from retrieval.types import Plan
 
 from .citations import cite, mark
+from .context import Context, keys_of
 from .engine import Decode
 from .errors import AppError, QuestionTooLong
 from .house import House
-from .types import Answer, Done, Event, Failed, Planned, Provenance, Question, Timings, Token
+from .types import Answer, Done, Event, Failed, Planned, Question, Timings, Token
 
 DOMAIN_ERRORS = (AppError, CacheError, IngestError, RendererError, RetrievalError)
 
 
 def answer(question: Question, house: House, cancel: threading.Event | None = None) -> Iterator[Event]:
-    """Retrieve, plan, fetch, assemble, prefill the question, decode.
+    """Retrieve, plan, fetch caches and patches, place, prefill the question, decode.
 
     Ends with `Done`, or with `Failed` for every error that a person can act on. Setting `cancel` stops the decoding: what was said
     so far is in the answer, its finish is "cancelled"; while the question still waits for its turn, it ends without a word. Closing
@@ -46,34 +43,43 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
     with house.lane.turn(cancel) as ours:
         if not ours:
             return
-        begun = time.perf_counter()
-        hits = house.retriever.search(question.text, question.collection, question.budget.top_k)
-        retrieved = time.perf_counter()
-        if not hits:
-            # Without a page the model would still say something, and it would come from nowhere.
-            raise EmptyCollection(f"collection {question.collection!r} has no documents; take some in first")
-        plan = make_plan(hits, question.budget)
-        pages = {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks}
-        documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}
-        citations = cite(plan, documents, pages)
-        planned = time.perf_counter()
-        yield Planned(plan, citations)
+        with house.conversations.turn(question) as context:
+            done = yield from _answer(question, house, context, cancel, arrived)
+    # Behind the lane: whoever forms a patch of it now finds the model free.
+    house.patch_worker.note(keys_of(done.answer.plan))
+    yield done
 
-        fetching = time.perf_counter()
-        fetched = [house.store.get(image_key(pick.page.key, pick.dpi)) for pick in plan.picks]
-        loaded = time.perf_counter()
-        ids = house.backbone.question_ids(question.text)
-        room = len(ids) + question.sampling.max_tokens
-        assembly = assemble(house.backbone, house.prefix, [item.canonical for item in fetched], room)
-        placed = time.perf_counter()
-        decode = Decode(house.backbone, assembly, ids, question.sampling, cancel)
-        said: list[str] = []
-        for piece in decode:
-            if piece.text:
-                said.append(piece.text)
-                yield Token(piece.text)
+
+def _answer(question: Question, house: House, context: Context, cancel: threading.Event, arrived: float) -> Generator[Event, None, Done]:
+    begun = time.perf_counter()
+    hits = house.retriever.search(question.text, question.collection, question.budget.top_k)
+    retrieved = time.perf_counter()
+    if not hits:
+        # Without a page the model would still say something, and it would come from nowhere.
+        raise EmptyCollection(f"collection {question.collection!r} has no documents; take some in first")
+    plan = context.settle(make_plan(hits, question.budget))
+    pages = {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks}
+    documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}
+    citations = cite(plan, documents, pages)
+    planned = time.perf_counter()
+    yield Planned(plan, citations)
+
+    fetching = time.perf_counter()
+    context.load()
+    loaded = time.perf_counter()
+    ids = house.backbone.question_ids(question.text, context.history)
+    assembly = context.place(len(ids) + question.sampling.max_tokens)
+    placed = time.perf_counter()
+    decode = Decode(house.backbone, assembly, ids, question.sampling, cancel)
+    said: list[str] = []
+    for piece in decode:
+        if piece.text:
+            said.append(piece.text)
+            yield Token(piece.text)
 
     text = "".join(said).strip()
+    if decode.finish != "cancelled":
+        context.done(question.text, text)
     timings = Timings(
         retrieve=retrieved - begun,
         plan=planned - retrieved,
@@ -83,15 +89,17 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
         first_token=(planned - arrived) + (placed - fetching) + decode.seconds["prefill"],
         rest=decode.seconds["rest"],
     )
+    provenance = context.provenance()
     logging.getLogger("quire.ask").info(
-        "answered collection=%s pages=%d rows=%d first_token=%.4f finish=%s",
+        "answered collection=%s pages=%d patched=%d rows=%d first_token=%.4f finish=%s",
         question.collection,
         len(plan.picks),
+        sum(origin.patch is not None for origin in provenance),
         plan.rows,
         timings.first_token,
         decode.finish,
     )
-    yield Done(
+    return Done(
         Answer(
             question=question.text,
             collection=question.collection,
@@ -101,8 +109,9 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
             model=house.backbone.name,
             plan=plan,
             citations=mark(citations, pages, question.text, text),
-            provenance=_provenance(plan, fetched, assembly),
+            provenance=provenance,
             timings=timings,
+            conversation=context.turn,
         )
     )
 
@@ -117,18 +126,5 @@ def _check(question: Question, house: House) -> None:
             f"the question has {len(question.text):,} characters, the limit is {limit:,} (question_chars); ask a shorter one"
         )
     house.workshop.collection(question.collection)
-
-
-def _provenance(plan: Plan, fetched: list[Fetched], assembly: Assembly) -> tuple[Provenance, ...]:
-    return tuple(
-        Provenance(
-            page=pick.page.key,
-            dpi=pick.dpi,
-            tier=item.tier,
-            bytes_read=item.bytes_read,
-            first=segment.first,
-            last=segment.last,
-            position=segment.anchor.start,
-        )
-        for pick, item, segment in zip(plan.picks, fetched, assembly.segments, strict=True)
-    )
+    if question.conversation is not None:
+        house.conversations.require(question.conversation, question.collection)

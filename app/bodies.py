@@ -1,14 +1,11 @@
-"""What stands in HTTP bodies, field by field: an ask goes in, everything else comes out. These models are /openapi.json."""
+"""What stands in HTTP bodies, field by field: an ask goes in, everything else comes out (answers: bodies_answer.py). These models are
+/openapi.json."""
 
 from __future__ import annotations
 
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
-
-from retrieval.types import Why
-
-from . import types
 
 TOP_K = 64
 Box = tuple[float, float, float, float]
@@ -35,10 +32,12 @@ class AskRequest(BaseModel):
     max_tokens: int | None = Field(None, ge=1, le=4096)
     temperature: float = Field(0.0, ge=0, le=5)
     stream: bool = False
+    # No pattern here either: the walk says what an id is.
+    conversation: str | None = None
 
     def choices(self) -> dict[str, Any]:
         """What `House.question` takes besides text and collection."""
-        return self.model_dump(include={"top_k", "alpha", "cap", "max_tokens", "temperature"})
+        return self.model_dump(include={"top_k", "alpha", "cap", "max_tokens", "temperature", "conversation"})
 
 
 # -- what goes out: errors and health --------------------------------------------------------------------------------------
@@ -164,86 +163,3 @@ class Model(Wire):
     identity: dict[str, str]
     embedder: str
     limits: ModelLimits
-
-
-# -- what goes out: answers ------------------------------------------------------------------------------------------------
-
-
-class PickOut(Wire):
-    page: str
-    document: str
-    dpi: int
-    score: float
-    why: Why
-    rows: int
-
-
-class PlanOut(Wire):
-    rows: int
-    picks: list[PickOut]
-    ranking: list[int]
-    dropped: list[int]
-
-
-class Line(Wire):
-    index: int
-    text: str
-    box: Box
-    why: Literal["holds the answer", "closest to the question"]
-
-
-class Citation(Wire):
-    document: str
-    name: str
-    page: str
-    dpi: int
-    image: str
-    heading: str
-    source_page: int | None
-    ordinal: int
-    width: float
-    height: float
-    lines: list[Line]
-
-
-class Provenance(Wire):
-    page: str
-    dpi: int
-    tier: Literal["ram", "disk"]
-    bytes_read: int
-    first: int
-    last: int
-    position: int
-    patch: str | None
-
-
-class Timings(Wire):
-    retrieve: float
-    plan: float
-    load: float
-    place: float
-    prefill: float
-    first_token: float
-    rest: float
-
-
-class Answer(Wire):
-    question: str
-    collection: str
-    text: str
-    finish: types.Finish
-    tokens: int
-    model: str
-    plan: PlanOut
-    citations: list[Citation]
-    provenance: list[Provenance]
-    timings: Timings
-
-
-class Planned(Wire):
-    plan: PlanOut
-    citations: list[Citation]
-
-
-class Token(Wire):
-    text: str

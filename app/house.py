@@ -1,4 +1,5 @@
-"""Settings go in; an open `House` comes out: the workshop, and what answering needs besides: the retriever, the lane, the job queue."""
+"""Settings go in; an open `House` comes out: the workshop, and what answering needs besides: the retriever, the
+lane, the job queue, the conversations."""
 
 from __future__ import annotations
 
@@ -11,12 +12,14 @@ from cache_compiler.store import CacheStore
 from ingest.home import Home
 from ingest.jobs import JobQueue
 from ingest.opening import open_workshop
+from ingest.together import PatchWorker
 from ingest.workshop import Workshop
 from retrieval.catalogue import Catalogue
 from retrieval.embedder import load_embedder
 from retrieval.retriever import Retriever
 from retrieval.types import Budget
 
+from .conversations import Conversations
 from .lane import Lane
 from .settings import Settings
 from .types import Question, Sampling
@@ -32,6 +35,10 @@ class House:
         self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
         self.lane = Lane(settings.queue)
         self.jobs = JobQueue(workshop)
+        self.conversations = Conversations(self)
+        # People come first: a patch is formed when nobody waits for the model.
+        self.patch_worker = PatchWorker(workshop, self.lane.spare)
+        self.patch_worker.start()
 
     @classmethod
     def open(cls, settings: Settings) -> House:
@@ -45,6 +52,7 @@ class House:
             batch=settings.batch,
             ram_bytes=settings.ram_bytes,
             limits=settings.limits(),
+            policy=settings.policy(),
         )
         return cls(settings, workshop)
 
@@ -76,6 +84,7 @@ class House:
         top_p: float = 1.0,
         seed: int | None = None,
         stop: tuple[str, ...] = (),
+        conversation: str | None = None,
     ) -> Question:
         """A question with what was not said filled in: from the settings, and where they are silent from the model's card."""
         settings, card = self.settings, self.backbone.card
@@ -89,11 +98,13 @@ class House:
             max_rows=self.backbone.max_positions // 2,
         )
         sampling = Sampling(_first(max_tokens, settings.max_tokens, card.max_tokens), temperature, top_p, seed, stop)
-        return Question(text, collection, budget, sampling)
+        return Question(text, collection, budget, sampling, conversation)
 
     def close(self) -> None:
         """Stop the background work and close the catalogue; a job in hand goes on when the next process starts."""
         self.jobs.stop()
+        self.patch_worker.close()
+        self.conversations.close()
         self.workshop.close()
 
 

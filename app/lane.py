@@ -46,3 +46,19 @@ class Lane:
             with self._changed:
                 self._line.remove(ticket)
                 self._changed.notify_all()
+
+    @contextmanager
+    def spare(self) -> Iterator[bool]:
+        """The turn, if nobody wants it now: for work that can wait. Yields False at once where somebody does."""
+        ticket = object()
+        with self._changed:
+            ours = not self._line
+            if ours:
+                self._line.append(ticket)
+        try:
+            yield ours
+        finally:
+            if ours:
+                with self._changed:
+                    self._line.remove(ticket)
+                    self._changed.notify_all()

@@ -9,7 +9,7 @@ from ingest.remove import Removal
 from ingest.types import Report
 from retrieval.types import CollectionRow, DocumentRow
 
-from .types import Answer, Citation
+from .types import Answer, Citation, PatchUse
 
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -110,17 +110,38 @@ def collections(rows: Iterable[tuple[CollectionRow, int, int]]) -> str:
     )
 
 
+def pages(answer: Answer) -> str:
+    """A row a page, in context order; a column for patches where some page has one."""
+    head = ["page", "read at", "why", "score", "cache", "rows"]
+    rows = [
+        [_place(citation), f"{citation.dpi} DPI", pick.why, f"{pick.score:.2f}", origin.tier, f"{pick.rows:,}"]
+        for citation, pick, origin in zip(answer.citations, answer.plan.picks, answer.provenance, strict=True)
+    ]
+    if any(origin.patch for origin in answer.provenance):
+        head.append("patch")
+        for row, origin in zip(rows, answer.provenance, strict=True):
+            row.append(_patch(origin.patch) if origin.patch else "")
+    return table(head, rows)
+
+
+def _patch(patch: PatchUse) -> str:
+    lacks = f", lacks {count(len(patch.missing), 'page')}" if patch.missing else ""
+    return f"{patch.match} r{patch.rank}{lacks}"
+
+
 def sources(answer: Answer, show_lines: bool) -> str:
     """The pages that an answer was read from, in context order; with `show_lines`, the marked lines of each."""
-    rows = []
-    for citation, pick, origin in zip(answer.citations, answer.plan.picks, answer.provenance, strict=True):
-        rows.append((_place(citation), f"{citation.dpi} DPI", pick.why, f"{pick.score:.2f}", origin.tier, f"{pick.rows:,}"))
-    parts = [table(("page", "read at", "why", "score", "cache", "rows"), rows)]
+    parts = [pages(answer)]
     if show_lines:
         for citation in answer.citations:
             parts += [f"  {_place(citation)}: {plain(line.text).strip()}  [{line.why}]" for line in citation.lines]
     if answer.plan.dropped:
         parts.append(f"{len(answer.plan.dropped)} passages did not fit the model's context.")
+    if turn := answer.conversation:
+        parts.append(
+            f"turn {turn.turn}: {turn.kept} kept, {turn.admitted} admitted, {turn.recalled} recalled, {turn.evicted} evicted; "
+            f"{count(turn.moved_rows, 'row')} moved"
+        )
     t = answer.timings
     parts.append(
         f"first token after {_ms(t.first_token)} (retrieve {_ms(t.retrieve)}, plan {_ms(t.plan)}, load {_ms(t.load)}, place {_ms(t.place)}, "
@@ -129,11 +150,11 @@ def sources(answer: Answer, show_lines: bool) -> str:
     return "\n".join(parts)
 
 
-def doubt(answer: Answer) -> str:
-    """What a person should know of an answer whose words stand on none of its pages; "" where they do."""
+def doubt(answer: Answer, which: str = "above") -> str:
+    """What a person should know of an answer whose words stand on none of its pages (those `which`); "" where they do."""
     if any(line.why == "holds the answer" for citation in answer.citations for line in citation.lines):
         return ""
-    return "These words do not stand on the pages above: check before you rely on them."
+    return f"These words do not stand on the pages {which}: check before you rely on them."
 
 
 def _place(citation: Citation) -> str:

@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from retrieval.errors import UnknownPage
 
-from . import bodies, wire
+from . import bodies, bodies_answer, wire
 from .deps import HouseDep, SettingsDep
 from .replies import reply_named
 from .stream import Walk, stream, watched
@@ -22,11 +22,15 @@ router = APIRouter(tags=["answers"])
 CLIENT_WENT_AWAY = 499
 
 
-@router.post("/ask", response_model=bodies.Answer, responses={200: {"content": {"text/event-stream": {}}}})
+@router.post("/ask", response_model=bodies_answer.Answer, responses={200: {"content": {"text/event-stream": {}}}})
 async def ask(
     request: Request, asked: bodies.AskRequest, house: HouseDep, accept: Annotated[str, Header()] = ""
-) -> bodies.Answer | Response:
-    """Answer from a collection. With `stream` (or `Accept: text/event-stream`): events `planned`, `token`, `done`, or `failed`."""
+) -> bodies_answer.Answer | Response:
+    """Answer from a collection. With `stream` (or `Accept: text/event-stream`): events `planned`, `token`, `done`, or `failed`.
+
+    With `conversation`, an id of the client's own choosing: the pages of earlier questions under it stay where they are. Whoever knows
+    the id can go on with it, so choose one that nobody guesses.
+    """
     from .ask import answer
 
     question = house.question(question_text(asked.question), asked.collection, **asked.choices())
@@ -44,6 +48,13 @@ async def ask(
 
 def _refused(event: Event) -> Response | None:
     return reply_named(event.type, event.message) if isinstance(event, Failed) else None
+
+
+@router.delete("/conversations/{conversation}", status_code=204, response_class=Response)
+def forget(house: HouseDep, conversation: str) -> Response:
+    """Forget a conversation: its pages, questions and answers. There is no list of them: their ids are secrets."""
+    house.conversations.drop(conversation)
+    return Response(status_code=204)
 
 
 @router.get("/pages/{key}.png", response_class=Response, responses={200: {"content": {"image/png": {}}}, 304: {}})

@@ -9,6 +9,8 @@ from retrieval.types import Budget, Plan
 
 Why = Literal["holds the answer", "closest to the question"]
 Finish = Literal["stop", "length", "repetition", "cancelled"]
+# "window": it stood in the conversation's window already, and was not fetched.
+Tier = Literal["ram", "disk", "window"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Question:
     collection: str = "default"
     budget: Budget = field(default_factory=Budget)
     sampling: Sampling = field(default_factory=Sampling)
+    # The conversation that it belongs to: an id of the client's own choosing, which is a secret.
+    conversation: str | None = None
 
 
 @dataclass(frozen=True)
@@ -59,17 +63,34 @@ class Citation:
 
 
 @dataclass(frozen=True)
+class PatchUse:
+    """The patch that a page was placed with (Kamera): its kind and rank, what it was conditioned on, its bytes, where it came from.
+
+    `match`: "exact" for these very pages before it, "orbit" for this very set, "subset" where `missing` of them are not known to it,
+    "kept" where it knows a page that has left the conversation since, or another order.
+    """
+
+    kind: Literal["exact", "orbit", "removal"]
+    rank: int
+    match: Literal["exact", "orbit", "subset", "kept"]
+    given: tuple[str, ...]
+    missing: tuple[str, ...]
+    bytes: int
+    tier: Tier
+
+
+@dataclass(frozen=True)
 class Provenance:
     """Where one page's cache came from and where it was placed: cache rows [first, last), first position, bytes read from disk."""
 
     page: str
     dpi: int
-    tier: Literal["ram", "disk"]
+    tier: Tier
     bytes_read: int
     first: int
     last: int
     position: int
-    patch: str | None = None
+    patch: PatchUse | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +107,21 @@ class Timings:
 
 
 @dataclass(frozen=True)
+class Turn:
+    """What a turn of a conversation cost: pages that stayed, came, went and came back; cache rows that were moved; earlier turns that
+    the model was told. `turn` counts from 1: a conversation that is new to the server begins there."""
+
+    id: str
+    turn: int
+    kept: int
+    admitted: int
+    evicted: int
+    recalled: int
+    moved_rows: int
+    told: int
+
+
+@dataclass(frozen=True)
 class Answer:
     """The whole answer with everything that backs it."""
 
@@ -99,6 +135,7 @@ class Answer:
     citations: tuple[Citation, ...]
     provenance: tuple[Provenance, ...]
     timings: Timings
+    conversation: Turn | None = None
 
 
 @dataclass(frozen=True)

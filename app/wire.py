@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Plan, Receipt
 
-from . import bodies, types
+from . import bodies, bodies_answer, types
 
 
 def job(row: JobRow) -> bodies.Job:
@@ -55,20 +55,22 @@ def page(row: PageRow, documents: Iterable[str]) -> bodies.Page:
     return bodies.Page(key=row.key, width=row.width, height=row.height, lines=lines, rows=dict(row.rows), documents=list(documents))
 
 
-def plan(value: Plan) -> bodies.PlanOut:
+def plan(value: Plan) -> bodies_answer.PlanOut:
     picks = [
-        bodies.PickOut(page=pick.page.key, document=pick.chunk.document, dpi=pick.dpi, score=pick.score, why=pick.why, rows=pick.rows)
+        bodies_answer.PickOut(
+            page=pick.page.key, document=pick.chunk.document, dpi=pick.dpi, score=pick.score, why=pick.why, rows=pick.rows
+        )
         for pick in value.picks
     ]
-    return bodies.PlanOut(rows=value.rows, picks=picks, ranking=list(value.ranking), dropped=list(value.dropped))
+    return bodies_answer.PlanOut(rows=value.rows, picks=picks, ranking=list(value.ranking), dropped=list(value.dropped))
 
 
-def citation(value: types.Citation) -> bodies.Citation:
-    return bodies.Citation.model_validate({**asdict(value), "image": f"/pages/{value.page}.png?dpi={value.dpi}"})
+def citation(value: types.Citation) -> bodies_answer.Citation:
+    return bodies_answer.Citation.model_validate({**asdict(value), "image": f"/pages/{value.page}.png?dpi={value.dpi}"})
 
 
-def answer(value: types.Answer) -> bodies.Answer:
-    return bodies.Answer(
+def answer(value: types.Answer) -> bodies_answer.Answer:
+    return bodies_answer.Answer(
         question=value.question,
         collection=value.collection,
         text=value.text,
@@ -77,17 +79,18 @@ def answer(value: types.Answer) -> bodies.Answer:
         model=value.model,
         plan=plan(value.plan),
         citations=[citation(item) for item in value.citations],
-        provenance=[bodies.Provenance.model_validate(item) for item in value.provenance],
-        timings=bodies.Timings.model_validate(value.timings),
+        provenance=[bodies_answer.Provenance.model_validate(item) for item in value.provenance],
+        timings=bodies_answer.Timings.model_validate(value.timings),
+        conversation=bodies_answer.Turn.model_validate(value.conversation) if value.conversation else None,
     )
 
 
 def event(value: types.Event) -> tuple[str, bodies.Wire]:
     """An event's name in a stream, and its data."""
     if isinstance(value, types.Planned):
-        return "planned", bodies.Planned(plan=plan(value.plan), citations=[citation(item) for item in value.citations])
+        return "planned", bodies_answer.Planned(plan=plan(value.plan), citations=[citation(item) for item in value.citations])
     if isinstance(value, types.Token):
-        return "token", bodies.Token(text=value.text)
+        return "token", bodies_answer.Token(text=value.text)
     if isinstance(value, types.Done):
         return "done", answer(value.answer)
     return "failed", bodies.ErrorBody(error=bodies.Problem(type=value.type, message=value.message))

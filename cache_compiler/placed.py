@@ -73,6 +73,12 @@ def lay_out(backbone: Backbone, start: int, pages: Sequence[tuple[Canonical, Pat
     return tuple(placed)
 
 
+def row_bytes(backbone: Backbone) -> int:
+    """Bytes of one row over all layers: a page of n rows has n times as many."""
+    numbers = sum(heads * width for heads, width in (backbone.rotary_shape, backbone.plain_shape))
+    return backbone.layers * numbers * backbone.dtype.itemsize
+
+
 class Slab:
     """A slab with a prefix at its head, and how many windows read it."""
 

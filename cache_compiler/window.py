@@ -40,7 +40,7 @@ class Window:
         self._choose, self._fetch = choose, fetch
         self._slab: Slab | None = Slab.behind(backbone, prefix)
         self._placed: tuple[Placed, ...] = ()
-        self._evicted: dict[str, Patch | None] = {}  # what each evicted page held
+        self._evicted: dict[str, Patch | None] = {}  # the patch that each one held
 
     # -- what stands in it ---------------------------------------------------------------------------------------------
 
@@ -67,8 +67,7 @@ class Window:
     @property
     def evicted(self) -> tuple[str, ...]:
         """Keys that `recall` takes, in the order in which they left."""
-        self._open()
-        return tuple(self._evicted)
+        return tuple(self._evicted if self._open() is not None else ())
 
     def assembly(self, room: int = 0) -> Assembly:
         """The context for a question, with `room` rows to spare. What an earlier question has written behind the pages is forgotten."""
@@ -118,8 +117,7 @@ class Window:
     def slide(self, page: Canonical, removal: Removal | None = None) -> Step:
         """Evict from the left until the page fits, in bytes and in positions; then admit it at the right.
 
-        Raises WindowTooSmall when the page alone is above the budget, ContextTooLong when alone it has too many positions.
-        """
+        Raises WindowTooSmall when the page alone is above the budget, ContextTooLong when alone it has too many positions."""
         begun, placed = time.perf_counter(), self._open()
         require_admissible(page, self.pages, (), self.budget)
         gone = outgoing(self.pages, page, self.budget, self.backbone.max_positions - self.prefix.length)
@@ -129,8 +127,7 @@ class Window:
     def reorder(self, keys: Sequence[str]) -> Step:
         """Bring the pages into another order. A page with other pages before it than it had gets the patch that is chosen for them, or
         keeps an orbit patch of the same set; where there is neither it is left without, and `Step.bare` names it.
-        Raises NotInWindow, and WindowError where a page of the window is missing or comes twice.
-        """
+        Raises NotInWindow, and WindowError where a page of the window is missing or comes twice."""
         begun, placed = time.perf_counter(), self._open()
         wanted = [placed[self._at(key)] for key in keys]
         if len(wanted) != len(placed):

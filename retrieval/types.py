@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Why = Literal["relevant", "fallback", "context", "uniform"]
+# "kept": the page stands there from an earlier question of the conversation, at that DPI.
+Why = Literal["relevant", "fallback", "context", "uniform", "kept"]
 
 
 @dataclass(frozen=True)

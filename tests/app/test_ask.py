@@ -2,7 +2,8 @@
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,16 @@ from app.ask import answer
 from app.house import House
 from app.settings import Settings
 from app.types import Answer, Done, Event, Failed, Planned, Token
+from cache_compiler.assemble import assemble
+from cache_compiler.choice import patch_for
 from cache_compiler.prefill import full_prefill
+from cache_compiler.probe import greedy
 from eval.arms import Bench
 from eval.records import Sample, samples
 from ingest.pipeline import ingest
 from ingest.remove import remove_document
 from renderer import paginate, rasterise
+from renderer.types import image_key
 
 DRAWN = samples("build", 3, 1, 12, seed=11, each=2)
 
@@ -146,10 +151,10 @@ def test_a_document_deleted_while_it_is_read_from_does_not_spoil_the_answer(aske
 def test_the_question_is_taken_apart_once_and_within_the_clock(asked: House, monkeypatch: pytest.MonkeyPatch) -> None:
     true, calls = asked.backbone.question_ids, []
 
-    def slow(question: str) -> list[int]:
+    def slow(question: str, history: Sequence[tuple[str, str]]) -> list[int]:
         calls.append(question)
         time.sleep(0.2)
-        return true(question)
+        return true(question, history)
 
     monkeypatch.setattr(asked.backbone, "question_ids", slow)
     told = final(list(answer(asked.question(DRAWN[0].question), asked)))
@@ -166,3 +171,34 @@ def test_a_collection_without_documents_is_an_error_and_not_an_answer_from_nowhe
     asked.workshop.collection("empty", create=True)
     events = list(answer(asked.question("Who?", "empty"), asked))
     assert [event.type for event in events if isinstance(event, Failed)] == ["EmptyCollection"]
+
+
+def test_pages_are_placed_with_the_patches_that_ingest_has_formed(asked: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two pages of one document, the first before the second: read with the patch, they are what an assembly with it is."""
+    (tmp_path / "two.txt").write_text("\n\n".join("\n".join(sample.pages[0]) for sample in DRAWN[:4:2]) + "\n")
+    ingest([tmp_path / "two.txt"], "patched", asked.workshop)
+    question = asked.question(DRAWN[2].question, "patched", top_k=2)
+    told = final(list(answer(question, asked)))
+    keys = [image_key(pick.page.key, pick.dpi) for pick in told.plan.picks]
+    leading, used = (origin.patch for origin in told.provenance)
+    assert leading is None
+    assert used is not None
+    assert (used.kind, used.match, used.given, used.missing) == ("exact", "exact", (keys[0],), ())
+    assert used.bytes > 0
+    choice = patch_for(asked.store.patches, keys[1], keys[:1])
+    assert choice is not None
+    pages = [asked.store.get(key).canonical for key in keys]
+    assembly = assemble(asked.backbone, asked.prefix, pages, patches=[None, choice.patch])
+    ids, _ = greedy(asked.backbone, assembly, asked.backbone.question_ids(question.text))
+    assert told.text == asked.backbone.tokenizer.decode(ids, skip_special_tokens=True).strip()
+    assert final(list(answer(question, asked))).provenance[1].patch == replace(used, tier="ram")
+
+    monkeypatch.setattr(asked, "settings", asked.settings.model_copy(update={"patch_policy": "off"}))
+    assert [origin.patch for origin in final(list(answer(question, asked))).provenance] == [None, None]
+
+
+def test_what_stood_together_is_noted_for_patches_behind_the_lane(asked: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    noted: list[tuple[tuple[str, ...], int]] = []
+    monkeypatch.setattr(asked.patch_worker, "note", lambda pages: noted.append((tuple(pages), asked.lane.length)))
+    told = final(list(answer(asked.question(DRAWN[0].question, top_k=2), asked)))
+    assert noted == [(tuple(image_key(pick.page.key, pick.dpi) for pick in told.plan.picks), 0)]

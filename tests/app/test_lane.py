@@ -61,3 +61,17 @@ def test_an_error_inside_a_turn_gives_the_turn_on() -> None:
         raise ValueError("inside")
     with lane.turn() as ours:
         assert ours
+
+
+def test_work_that_can_wait_gets_the_turn_only_where_nobody_wants_it() -> None:
+    lane = Lane(2)
+    with lane.turn(), lane.spare() as ours:
+        assert ours is False
+        assert lane.length == 1
+    with lane.spare() as ours:
+        assert ours is True
+        cancel = threading.Event()
+        cancel.set()
+        with lane.turn(cancel) as given:
+            assert given is False  # a question waits until that work is done
+    assert lane.length == 0

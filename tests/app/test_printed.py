@@ -88,3 +88,24 @@ def test_an_answer_whose_words_stand_on_no_page_is_doubted(house):
     assert (printed.doubt(last.answer) == "") is held
     lost = replace(last.answer, citations=tuple(replace(citation, lines=()) for citation in last.answer.citations))
     assert "do not stand on the pages" in printed.doubt(lost)
+
+
+def test_a_column_says_the_patch_where_some_page_has_one_and_a_line_what_a_turn_cost(house):
+    from app.ask import answer
+    from app.types import Done as Answered
+    from app.types import PatchUse, Turn
+
+    *_, last = answer(house.question("What is Brobo tower's staff?", top_k=2), house)
+    assert isinstance(last, Answered)
+    bare = replace(last.answer, provenance=tuple(replace(origin, patch=None) for origin in last.answer.provenance))
+    assert "patch" not in printed.pages(bare).splitlines()[0]
+    used = PatchUse("exact", 32, "subset", ("ef@72",), ("cd@72", "ab@72"), 1000, "ram")
+    patched = replace(bare, provenance=(bare.provenance[0], replace(bare.provenance[1], patch=used)))
+    head, first, second = printed.pages(patched).splitlines()
+    assert head.endswith("patch")
+    assert not first.endswith("r32")
+    assert second.endswith("subset r32, lacks 2 pages")
+    assert "turn" not in printed.sources(bare, show_lines=False)
+    told = printed.sources(replace(bare, conversation=Turn("i" * 8, 3, 1, 2, 3, 4, 1, 0)), show_lines=False)
+    assert "turn 3: 1 kept, 2 admitted, 4 recalled, 3 evicted; 1 row moved" in told
+    assert "iiiiiiii" not in told

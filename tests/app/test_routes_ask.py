@@ -157,6 +157,42 @@ def test_a_client_that_goes_away_stops_the_decoding(live, caplog, monkeypatch):
     assert "answered" not in caplog.text or "finish=cancelled" in caplog.text
 
 
+def test_a_conversation_says_what_each_turn_cost_and_can_be_forgotten(live):
+    talk = "of-my-own-choosing"
+    first = ask(live, conversation=talk).json()
+    second = ask(live, question="What is the renewal of the supplier of Cioclio farm?", conversation=talk).json()
+    assert first["conversation"] == {
+        "id": talk,
+        "turn": 1,
+        "kept": 0,
+        "admitted": 1,
+        "evicted": 0,
+        "recalled": 0,
+        "moved_rows": 0,
+        "told": 0,
+    }
+    assert (second["conversation"]["turn"], second["conversation"]["kept"]) == (2, 1)
+    assert second["plan"]["picks"][0]["why"] == "kept"
+    assert second["provenance"][0]["tier"] == "window"
+    assert ask(live).json()["conversation"] is None
+    streamed = events(ask(live, conversation=talk, stream=True))
+    assert [name for name, _ in streamed] == ["planned", *["token"] * (len(streamed) - 2), "done"]
+    assert streamed[0][1]["plan"] == streamed[-1][1]["plan"]
+    assert httpx.delete(f"{live.url}/conversations/{talk}").status_code == 204
+    assert ask(live, conversation=talk).json()["conversation"]["turn"] == 1
+    assert httpx.delete(f"{live.url}/conversations/{talk}").status_code == 204
+
+
+def test_the_ids_of_conversations_are_secrets(live):
+    for name in ("never-begun-here", "..%2f..%2fx", "short"):
+        response = httpx.delete(f"{live.url}/conversations/{name}")
+        assert response.status_code == 404
+        assert name not in response.text
+    assert httpx.get(f"{live.url}/conversations").status_code in (404, 405)
+    response = ask(live, conversation="short")
+    assert (response.status_code, response.json()["error"]["type"]) == (422, "BadConversation")
+
+
 def test_the_image_is_the_very_one_that_was_read_at_its_exact_size(live):
     citation = ask(live).json()["citations"][0]
     response = httpx.get(live.url + citation["image"])

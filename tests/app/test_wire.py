@@ -1,9 +1,10 @@
 """The contract's JSON: every field is there, nothing of the home is, and boxes and addresses are what the page draws with."""
 
 import json
+from dataclasses import replace
 
 from app import wire
-from app.types import Answer, Citation, Done, Failed, MarkedLine, Planned, Provenance, Timings, Token
+from app.types import Answer, Citation, Done, Failed, MarkedLine, PatchUse, Planned, Provenance, Timings, Token, Turn
 from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRef, PageRow, Pick, Plan, Receipt
 
 KEY = "ab" * 16
@@ -63,7 +64,36 @@ def test_an_answer_is_as_the_contract_says():
         "provenance": [
             {"page": KEY, "dpi": 120, "tier": "disk", "bytes_read": 4096, "first": 4, "last": 254, "position": 4, "patch": None}
         ],
+        "conversation": None,
         "timings": {"retrieve": 0.0, "plan": 0.0, "load": 0.0, "place": 0.0, "prefill": 0.0, "first_token": 0.25, "rest": 0.0},
+    }
+
+
+def test_a_page_says_its_patch_and_a_turn_what_it_cost():
+    used = PatchUse("exact", 32, "subset", ("ef@72",), ("cd@72",), 1000, "ram")
+    told = sent(
+        wire.answer(
+            replace(ANSWER, provenance=(replace(ANSWER.provenance[0], patch=used),), conversation=Turn("i" * 8, 2, 3, 1, 0, 1, 500, 0))
+        )
+    )
+    assert told["provenance"][0]["patch"] == {
+        "kind": "exact",
+        "rank": 32,
+        "match": "subset",
+        "given": ["ef@72"],
+        "missing": ["cd@72"],
+        "bytes": 1000,
+        "tier": "ram",
+    }
+    assert told["conversation"] == {
+        "id": "iiiiiiii",
+        "turn": 2,
+        "kept": 3,
+        "admitted": 1,
+        "evicted": 0,
+        "recalled": 1,
+        "moved_rows": 500,
+        "told": 0,
     }
 
 

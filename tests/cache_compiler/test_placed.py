@@ -6,7 +6,7 @@ import torch
 from cache_compiler.assemble import assemble
 from cache_compiler.backbone import Backbone
 from cache_compiler.errors import ContextTooLong, WindowError
-from cache_compiler.placed import Slab, lay_out
+from cache_compiler.placed import Slab, lay_out, row_bytes
 from cache_compiler.prefix import Prefix, compile_prefix
 from cache_compiler.tiny import random_backbone
 from cache_compiler.types import Canonical
@@ -62,3 +62,7 @@ def test_a_slab_with_two_owners_is_copied_and_one_with_room_is_not(backbone: Bac
     assert copy.cache.rotary_slab.data_ptr() != slab.cache.rotary_slab.data_ptr()
     for mine, other in zip(copy.rows(placed[0].segment), slab.rows(placed[0].segment), strict=True):
         assert torch.equal(mine, other)
+
+
+def test_a_page_has_as_many_bytes_as_its_rows(backbone: Backbone, pages: list[Canonical]) -> None:
+    assert [page.length * row_bytes(backbone) for page in pages] == [page.bytes for page in pages]
