@@ -109,7 +109,7 @@ function begin(question) {
 
 function planned(mine, { plan, citations }) {
   mine.plan = plan;
-  const sharp = plan.picks.filter((pick) => pick.why !== "context").length;
+  const sharp = plan.picks.filter((pick) => pick.why !== "context" && pick.why !== "kept").length;
   byId("answer-state").textContent = `Reading ${count(plan.picks.length, "page")}${sharp && sharp < plan.picks.length ? `, ${sharp} of them sharp` : ""} …`;
   showEvidence(leaves(citations, plan), plan, null);
   announce(`Reading ${count(plan.picks.length, "page")}`);
@@ -158,7 +158,9 @@ function present(answer) {
   note.textContent = FINISH[answer.finish] || "";
   show(note, Boolean(note.textContent));
   const facts = byId("answer-facts");
-  facts.textContent = [answer.model, count(answer.tokens, "token"), `first word after ${seconds(answer.timings.first_token)}`].join(" · ");
+  const talk = answer.conversation;
+  const turn = talk && [`turn ${talk.turn}`, talk.kept ? `${count(talk.kept, "page")} kept` : ""].filter(Boolean).join(", ");
+  facts.textContent = [answer.model, count(answer.tokens, "token"), `first word after ${seconds(answer.timings.first_token)}`, turn].filter(Boolean).join(" · ");
   show(facts);
   showEvidence(leaves(answer.citations, answer.plan), answer.plan, answer);
 }

@@ -5,8 +5,25 @@ import { byId, count, el, fill, seconds, size } from "./dom.js";
 const TIER = {
   ram: { word: "memory", title: "its cache was in memory" },
   disk: { word: "disk", title: "its cache was read from disk" },
+  window: { word: "in place", title: "it stood there already, from an earlier question" },
   compiled: { word: "compiled now", title: "its cache was not there and was compiled for this answer" },
 };
+
+/** What stands in place is in memory, and looks it. */
+const look = (tier) => (tier === "window" ? "ram" : tier);
+
+const FITS = {
+  exact: "formed for the very pages before it",
+  orbit: "formed for these pages before it, in any order",
+  subset: "formed for some of the pages before it",
+  kept: "it keeps what it took from pages that stood before it",
+};
+
+/** A patch in words: what a page took from those before it. */
+function patchFacts({ match, rank, missing, bytes }) {
+  const lacks = missing.length ? `, without ${count(missing.length, "page")} of them` : "";
+  return `patched at rank ${rank}: ${FITS[match] || match}${lacks}; ${size(bytes)}`;
+}
 
 /** Show the strip. Before the answer is done only the plan is known: `answer` is null. */
 export function showStrip(plan, answer) {
@@ -28,10 +45,10 @@ function gathering(plan, provenance) {
   const leaves = plan.picks.map((pick, at) => {
     const from = provenance[at];
     const tier = from ? TIER[from.tier] || { word: from.tier, title: from.tier } : null;
-    const facts = [`Page ${at + 1}: ${pick.dpi} DPI`, `${count(pick.rows, "row")}`, tier && tier.title, from && from.patch && "patched"].filter(Boolean).join(", ");
+    const facts = [`Page ${at + 1}: ${pick.dpi} DPI`, `${count(pick.rows, "row")}`, tier && tier.title, from && from.patch && patchFacts(from.patch)].filter(Boolean).join(", ");
     return el(
       "li",
-      { class: `leaf ${from ? from.tier : "planned"}${from && from.patch ? " patched" : ""}`, title: facts, vars: { "--rows": String(pick.rows), "--tall-share": (pick.dpi / highest).toFixed(3) } },
+      { class: `leaf ${from ? look(from.tier) : "planned"}${from && from.patch ? " patched" : ""}`, title: facts, vars: { "--rows": String(pick.rows), "--tall-share": (pick.dpi / highest).toFixed(3) } },
       el("span", { class: "leaf-bar", "aria-hidden": "true" }, el("span", { class: "leaf-rows", text: String(pick.rows) })),
       el("span", { class: "leaf-folio", "aria-hidden": "true", text: String(at + 1) }),
       el("span", { class: "unseen", text: facts }),
@@ -50,7 +67,7 @@ function key(provenance) {
       el(
         "span",
         { title: (TIER[tier] || { title: tier }).title },
-        el("i", { class: `swatch ${tier}`, "aria-hidden": "true" }),
+        el("i", { class: `swatch ${look(tier)}`, "aria-hidden": "true" }),
         ` ${(TIER[tier] || { word: tier }).word} × ${provenance.filter((page) => page.tier === tier).length}`,
       ),
     ),
@@ -89,7 +106,7 @@ function numbers(provenance) {
       el("td", { text: page.bytes_read ? size(page.bytes_read) : "–" }),
       el("td", { text: `${page.first}–${page.last - 1}` }),
       el("td", { text: String(page.position) }),
-      el("td", { text: page.patch || "–" }),
+      el("td", page.patch ? { text: `${page.patch.match} r${page.patch.rank}`, title: patchFacts(page.patch) } : { text: "–" }),
       el("td", {}, el("code", { text: page.page.slice(0, 12), title: page.page })),
     ),
   );

@@ -314,3 +314,25 @@ def test_an_answer_that_no_marked_line_holds_says_so_beside_it(page: Any, questi
         assert page.text("#answer-check") == words
         assert bool(page.all("#answer-check")) == bool(words)
         assert page.js("return !!document.getElementById('answer-check').closest('[aria-live]')")
+
+
+def test_a_page_that_was_patched_and_a_turn_of_a_conversation_say_so(page: Any, question: str, told: dict[str, Any]):
+    say = """
+      const real = window.fetch, answer = given[0];
+      window.fetch = (path, options) => path !== 'ask' ? real(path, options) : Promise.resolve(new Response(
+        `event: done\\ndata: ${JSON.stringify(answer)}\\n\\n`, {headers: {'Content-Type': 'text/event-stream'}}));
+    """
+    used = {"kind": "exact", "rank": 32, "match": "subset", "given": ["ab@72"], "missing": ["cd@72"], "bytes": 4096, "tier": "ram"}
+    turn = {"id": "not-to-be-shown", "turn": 2, "kept": 1, "admitted": 0, "evicted": 0, "recalled": 0, "moved_rows": 0, "told": 0}
+    first = {**told["provenance"][0], "patch": used, "tier": "window"}
+    page.open()
+    page.later(say, {**told, "provenance": [first, *told["provenance"][1:]], "conversation": turn})
+    page.ask(question)
+    assert "turn 2, 1 page kept" in page.text("#answer-facts")
+    assert "not-to-be-shown" not in page.js("return document.body.innerHTML")
+    leaf = page.js("return document.querySelector('.leaf').title").replace("\xa0", " ")
+    assert "it stood there already" in leaf
+    assert "patched at rank 32: formed for some of the pages before it, without 1 page of them; 4.0 KiB" in leaf
+    assert "subset r32" in page.js("return document.querySelector('.numbers tbody tr').textContent")
+    assert page.js("return document.querySelectorAll('.leaf.patched').length") == 1
+    assert page.complaints() == []
