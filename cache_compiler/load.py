@@ -12,27 +12,33 @@ import torch
 from safetensors import SafetensorError
 
 from .backbone import Backbone
-from .card import read_card
+from .card import Card, read_card
 from .errors import ModelNotFound, UnsupportedFamily
 from .families import FAMILIES, Family
 from .selfcheck import verify
+from .smollm2 import CARD, smollm2_directory
 
 READER = Path(__file__).resolve().parent / "reader"
 
 
-def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str | None = None, attention: str = "sdpa") -> Backbone:
-    """Load a model from a local directory ("reader": the embedded one) and check its tap.
+def load_backbone(
+    model: str | Path = "reader", dtype: str = "auto", device: str | None = None, attention: str = "sdpa", cache: Path | None = None
+) -> Backbone:
+    """Load a model from a local directory ("reader": the embedded one; "smollm2": the packaged one) and check its tap.
+
+    `cache`: where the packaged one is kept when it is converted, as `smollm2_directory` takes it.
 
     Raises:
-        ModelNotFound: no such directory, or a file or a weight of it is missing or cannot be read.
+        ModelNotFound: no such directory or package, or a file or a weight of it is missing or cannot be read.
         UnsupportedFamily: the architecture has no row in `FAMILIES`.
         TapMismatch: the self-check failed.
         TemplateError: the chat template cannot be taken apart.
+        StoreUnwritable: the packaged one cannot be converted for want of room.
     """
     import transformers
     from transformers import AutoTokenizer
 
-    directory = READER if str(model) == "reader" else Path(model)
+    directory, name, card = _found(model, cache)
     _require(directory, "config.json")
     family = _family(directory)
     if family.image_processor is not None:
@@ -53,15 +59,22 @@ def load_backbone(model: str | Path = "reader", dtype: str = "auto", device: str
     if report["missing_keys"]:
         # The library would go on with random numbers in their place.
         raise ModelNotFound(f"{directory}: no weights for {', '.join(sorted(report['missing_keys'])[:3])}, ...; download it again")
-    name = "reader" if directory == READER else directory.name
-    backbone = Backbone(network.to(device), tokenizer, processor, family, name, read_card(directory), directory)
+    backbone = Backbone(network.to(device), tokenizer, processor, family, name, card or read_card(directory), directory)
     verify(backbone)
     return backbone
 
 
+def _found(model: str | Path, cache: Path | None) -> tuple[Path, str, Card | None]:
+    """(directory, name, the card where the directory cannot hold one)"""
+    if str(model) == "smollm2":
+        return smollm2_directory(cache), "smollm2", CARD
+    directory = READER if str(model) == "reader" else Path(model)
+    return directory, "reader" if directory == READER else directory.name, None
+
+
 def _require(directory: Path, name: str) -> None:
     if not (directory / name).is_file():
-        raise ModelNotFound(f"{directory}: no {name}; give a local directory in the Hugging Face layout, or 'reader'")
+        raise ModelNotFound(f"{directory}: no {name}; give a local directory in the Hugging Face layout, 'reader' or 'smollm2'")
 
 
 def _family(directory: Path) -> Family:
