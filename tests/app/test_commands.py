@@ -86,7 +86,7 @@ def test_ask_streams_the_answer_then_the_pages_and_warns_of_the_small_reader(hom
 
 
 def test_ask_as_json_is_the_very_body_that_http_carries(home, house, capsys):
-    from app.bodies import Answer
+    from app.bodies_answer import Answer
 
     assert main(["ask", "Tell me the voltage of Sleke bridge.", "--home", home, "--json", "--cap", "0"]) == 0
     told = Answer.model_validate_json(capsys.readouterr().out)

@@ -6,7 +6,7 @@ import pytest
 
 from app.house import House
 from app.settings import Settings
-from cache_compiler.errors import ModelNotFound
+from cache_compiler.errors import ModelNotFound, WindowClosed
 
 
 def test_the_card_speaks_where_settings_are_silent_and_settings_where_the_question_is(tmp_path: Path) -> None:
@@ -25,3 +25,17 @@ def test_the_card_speaks_where_settings_are_silent_and_settings_where_the_questi
 def test_a_model_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match="absent"):
         House.open(Settings(home=tmp_path, model=str(tmp_path / "absent")))
+
+
+def test_a_closed_house_forms_no_patch_and_keeps_no_conversation(tmp_path: Path) -> None:
+    house = House.open(Settings(home=tmp_path, patch_policy="hot"))
+    worker = house.patch_worker._thread
+    assert worker is not None
+    assert worker.is_alive()
+    with house.conversations.turn(house.question("Who?", conversation="of-this-house")):
+        window = house.conversations._kept["of-this-house"].window
+    house.close()
+    assert not worker.is_alive()
+    assert len(house.conversations) == 0
+    with pytest.raises(WindowClosed):
+        _ = window.keys

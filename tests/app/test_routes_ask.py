@@ -183,12 +183,18 @@ def test_a_conversation_says_what_each_turn_cost_and_can_be_forgotten(live):
     assert httpx.delete(f"{live.url}/conversations/{talk}").status_code == 204
 
 
-def test_the_ids_of_conversations_are_secrets(live):
+def test_the_ids_of_conversations_are_secrets(live, caplog):
+    caplog.set_level(logging.INFO)
     for name in ("never-begun-here", "..%2f..%2fx", "short"):
         response = httpx.delete(f"{live.url}/conversations/{name}")
         assert response.status_code == 404
         assert name not in response.text
     assert httpx.get(f"{live.url}/conversations").status_code in (404, 405)
+    ask(live, conversation="my-own-secret")
+    assert httpx.delete(f"{live.url}/conversations/my-own-secret").status_code == 204
+    ours = [record.getMessage() for record in caplog.records if record.name.startswith("quire")]
+    assert any("DELETE /conversations/…" in line for line in ours)
+    assert not any("my-own-secret" in line or "never-begun-here" in line for line in ours)
     response = ask(live, conversation="short")
     assert (response.status_code, response.json()["error"]["type"]) == (422, "BadConversation")
 
