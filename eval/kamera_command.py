@@ -85,6 +85,7 @@ def write(folder: Path, bench: Bench, settings: dict[str, Any], rows: dict[str, 
     if "depth" in lines:
         (folder / "layers.csv").write_text(as_csv(by_layer(rows["depth"])), encoding="utf-8")
     facts = json.loads(document("kamera", settings, bench, [], seconds, summary=lines))
+    del facts["rows"]  # what this document calls a summary
     # An item a line: a file that can be read, and compared with another run's.
     items = ",\n".join(json.dumps(row, sort_keys=True) for found in rows.values() for row in found)
     text_of_facts = json.dumps(facts, indent=1, sort_keys=True)[: -len("\n}")]
