@@ -84,6 +84,7 @@ def test_the_schema_names_every_address_of_the_contract(settings):
         "/jobs/{job}/retry": {"post"},
         "/collections": {"get"},
         "/ask": {"post"},
+        "/conversations/{conversation}": {"delete"},
         "/pages/{key}.png": {"get"},
         "/pages/{key}": {"get"},
         "/model": {"get"},
