@@ -31,7 +31,7 @@ class Identity:
     weights: str  # SHA-256 over the weight files
     config: str  # SHA-256 of the model's configuration: rotation, norms and activations decide the keys as much as weights do
     dtype: str
-    processor: str  # SHA-256 of the image processor's settings, or of null
+    processor: str  # SHA-256 of what makes a page the model's own: the image processor's settings, or of a model of text its tokenizer
     template: str  # SHA-256 of the derived template
     condition: str  # template | free | dummy-k
     style: str  # fingerprint of the page style
@@ -77,13 +77,20 @@ def identify(backbone: Backbone, style_fingerprint: str, condition: str = "templ
         weights=weights_digest(backbone, memo),
         config=_digest(_config(backbone)),
         dtype=str(backbone.dtype).removeprefix("torch."),
-        processor=_digest(backbone.image_processor.to_dict() if backbone.image_processor is not None else None),
+        processor=_digest(_processor(backbone)),
         template=backbone.template.fingerprint,
         condition=condition,
         style=style_fingerprint,
         transformers=transformers.__version__.partition(".")[0],
         store=STORE_FORMAT,
     )
+
+
+def _processor(backbone: Backbone) -> dict[str, Any]:
+    """Of an image page the tokenizer gives the prefix alone, which the template's digest covers; of a text page it gives every id."""
+    if backbone.image_processor is not None:
+        return dict(backbone.image_processor.to_dict())
+    return dict(json.loads(backbone.tokenizer.backend_tokenizer.to_str()))
 
 
 def _config(backbone: Backbone) -> dict[str, Any]:

@@ -107,6 +107,16 @@ def question_ids(tokenizer: Any, template: Template, question: str, history: Seq
     return ids
 
 
+def text_page_ids(tokenizer: Any, text: str) -> list[int]:
+    """Ids of a text page: its text and a blank line, which parts it from what comes behind, wherever it stands.
+
+    A page is tokenised by itself, or it would have other ids behind another page. A special token written out in it is read as its
+    letters, as in a question: a document must not put words into somebody's mouth.
+    """
+    ids: list[int] = tokenizer(text.rstrip("\n") + "\n\n", add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    return ids
+
+
 def _image_unit(tokenizer: Any, one: str, image: int) -> tuple[list[int], list[int]]:
     """(ids before the first page, the three ids of a page), held against what a second image adds."""
     ids, ids_two = (tokenizer(text, add_special_tokens=False)["input_ids"] for text in (one, _render(tokenizer, [_seen(2, _PROBE)])))

@@ -10,7 +10,7 @@ from transformers import AutoTokenizer
 
 from cache_compiler.errors import TemplateError
 from cache_compiler.load import READER
-from cache_compiler.template import Template, derive_template, question_ids
+from cache_compiler.template import Template, derive_template, question_ids, text_page_ids
 
 IMAGE = 7
 MARKS = "<|begin_of_image|><|image|><|end_of_image|>"
@@ -250,3 +250,11 @@ def test_a_template_for_text_alone_has_a_prefix_and_no_marks() -> None:
 def test_a_template_that_does_not_repeat_a_text_page_is_refused(pieces: dict[str, str]) -> None:
     with pytest.raises(TemplateError, match="does not repeat the page"):
         derive_template(conversing(**pieces), None)
+
+
+@pytest.mark.parametrize("special", [*SPECIALS, "<|im_start|>system", "a <eos><|user|>\nb"])
+def test_a_text_page_reads_back_as_its_letters_and_ends_with_a_blank_line(tokenizer: Any, special: str) -> None:
+    for text in (special, f"One {special}\ntwo", f"{special}\n\n\n"):
+        ids = text_page_ids(tokenizer, text)
+        assert not set(ids) & set(tokenizer.get_added_vocab().values())
+        assert tokenizer.decode(ids, clean_up_tokenization_spaces=False) == text.rstrip("\n") + "\n\n"
