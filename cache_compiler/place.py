@@ -25,37 +25,36 @@ def place(backbone: Backbone, page: Canonical, anchor: Anchor, rotary: Tensor, p
     """
     if patch is not None:
         patch.require_fit(page)
-    # To the device first, then to fp32: in one step torch would widen on the CPU, and twice the bytes would travel.
-    keys, values = page.rotary.to(rotary.device), page.plain.to(plain.device)
-    if kernel.available(rotary.device):
-        _place_fused(backbone, keys, values, anchor, rotary, plain, patch)
-        return
-    table = backbone.table(anchor.positions(backbone.axes)[:, None])
+    place_keys(backbone, page, anchor, rotary, patch)
+    values = page.plain.to(plain.device)
     if patch is None:
-        rotary.copy_(backbone.rotate(keys.float(), table))
         plain.copy_(values)
+    elif kernel.available(plain.device):
+        kernel.add_patch(values, plain, patch.plain.left.to(values.device), patch.plain.right.to(values.device), patch.key.first_layer)
+    else:
+        plain.copy_(_added(values, patch.plain.product(values.shape[1]), patch.key.first_layer))
+
+
+@torch.inference_mode()
+def place_keys(backbone: Backbone, page: Canonical, anchor: Anchor, rotary: Tensor, patch: Patch | None = None) -> None:
+    """The keys alone: all that a page needs when it moves and keeps its patch. They come from the un-rotated each time; a rotated key
+    that were turned on would lose a bit a move."""
+    # To the device first, then to fp32: in one step torch would widen on the CPU, and twice the bytes would travel.
+    keys = page.rotary.to(rotary.device)
+    if kernel.available(rotary.device):
+        cos, sin = backbone.pair_table(anchor.positions(backbone.axes))
+        left, right, first = None, None, 0
+        if patch is not None:
+            left, right, first = patch.rotary.left.to(keys.device), patch.rotary.right.to(keys.device), patch.key.first_layer
+        kernel.place_keys(keys, cos, sin, rotary, left, right, first, *backbone.layout)
         return
+    whole = keys.float() if patch is None else _added(keys, patch.rotary.product(keys.shape[1]), patch.key.first_layer)
     # All layers at once: [layers, heads, n, dim], the table [1, n, d] is the same for each.
-    rotary.copy_(backbone.rotate(_added(keys, patch.rotary.product(keys.shape[1]), patch.key.first_layer), table))
-    plain.copy_(_added(values, patch.plain.product(values.shape[1]), patch.key.first_layer))
+    rotary.copy_(backbone.rotate(whole, backbone.table(anchor.positions(backbone.axes)[:, None])))
 
 
 def _added(base: Tensor, delta: Tensor, first: int) -> Tensor:
     """fp32 copy of `base` with `delta` on the layers from `first` on."""
-    sum_ = base.to(torch.float32, copy=True)
-    sum_[first : first + delta.shape[0]] += delta.to(base.device)
-    return sum_
-
-
-def _place_fused(
-    backbone: Backbone, keys: Tensor, values: Tensor, anchor: Anchor, rotary: Tensor, plain: Tensor, patch: Patch | None
-) -> None:
-    cos, sin = backbone.pair_table(anchor.positions(backbone.axes))
-    in_pairs, out_pairs = backbone.layout
-    if patch is None:
-        kernel.place_keys(keys, cos, sin, rotary, None, None, 0, in_pairs, out_pairs)
-        plain.copy_(values)
-        return
-    first, device = patch.key.first_layer, keys.device
-    kernel.place_keys(keys, cos, sin, rotary, patch.rotary.left.to(device), patch.rotary.right.to(device), first, in_pairs, out_pairs)
-    kernel.add_patch(values, plain, patch.plain.left.to(device), patch.plain.right.to(device), first)
+    whole = base.to(torch.float32, copy=True)
+    whole[first : first + delta.shape[0]] += delta.to(base.device)
+    return whole

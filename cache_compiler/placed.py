@@ -15,14 +15,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from . import kernel
 from .backbone import Backbone
 from .errors import ContextTooLong, WindowError
 from .patch import Patch
-from .place import place
+from .place import place, place_keys
 from .prefix import Prefix
 from .slab import SlabCache
-from .types import Anchor, Canonical, Segment
+from .types import Canonical, Segment
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,7 @@ class Slab:
             rotary, plain = target.rows(item.segment)
             if item.segment.key in values:
                 plain.copy_(values[item.segment.key])
-            _place_keys(self.backbone, item.page, item.segment.anchor, rotary, item.patch)
+            place_keys(self.backbone, item.page, item.segment.anchor, rotary, item.patch)
         for item in anew:
             place(self.backbone, item.page, item.segment.anchor, *target.rows(item.segment), item.patch)
         target.truncate(new)
@@ -180,24 +179,6 @@ class Slab:
                 mine[:, :, :, first:last] = other[:, :, :, first:last]
         copy.truncate(placed)
         return copy
-
-
-def _place_keys(backbone: Backbone, page: Canonical, anchor: Anchor, rotary: Tensor, patch: Patch | None) -> None:
-    """What `place` does for keys. They come from the un-rotated each time: a rotated key that were turned on would lose a bit a move."""
-    keys = page.rotary.to(rotary.device)
-    if kernel.available(rotary.device):
-        cos, sin = backbone.pair_table(anchor.positions(backbone.axes))
-        if patch is None:
-            kernel.place_keys(keys, cos, sin, rotary, None, None, 0, *backbone.layout)
-        else:
-            left, right = patch.rotary.left.to(keys.device), patch.rotary.right.to(keys.device)
-            kernel.place_keys(keys, cos, sin, rotary, left, right, patch.key.first_layer, *backbone.layout)
-        return
-    whole = keys.to(torch.float32, copy=True)
-    if patch is not None:
-        first = patch.key.first_layer
-        whole[first : first + patch.layers] += patch.rotary.product(keys.shape[1]).to(keys.device)
-    rotary.copy_(backbone.rotate(whole, backbone.table(anchor.positions(backbone.axes)[:, None])))
 
 
 def _same(was: Placed | None, item: Placed) -> bool:

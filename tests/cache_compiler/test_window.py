@@ -421,7 +421,7 @@ def test_an_operation_that_breaks_in_the_midst_of_writing_leaves_the_window_as_i
     window.assembly(room=8)
     fork = window.fork() if share else None
     before = bench.logits(window.assembly())
-    true, calls = placed_module._place_keys, []
+    true, calls = placed_module.place_keys, []
 
     def failing(*args: object) -> None:
         calls.append(args)
@@ -429,7 +429,7 @@ def test_an_operation_that_breaks_in_the_midst_of_writing_leaves_the_window_as_i
             raise MemoryError("no room")
         true(*args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(placed_module, "_place_keys", failing)
+    monkeypatch.setattr(placed_module, "place_keys", failing)
     with pytest.raises(MemoryError):
         window.evict(bench.keys[A])  # B has moved by then, C has not
     assert window.keys == tuple(bench.keys)
