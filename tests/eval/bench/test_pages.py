@@ -1,9 +1,11 @@
 """Pages for measuring time: full, distinct, in the model's own style; a question of a set length."""
 
-from cache_compiler.load import load_backbone
+import pytest
+
 from cache_compiler.tiny import random_backbone
 from eval.arms import Bench
-from eval.pages import filled_pages, question_of
+from eval.bench.pages import bench_for, filled_pages, question_of
+from eval.errors import EvalError
 from renderer import preset
 
 
@@ -16,7 +18,11 @@ def test_a4_pages_are_full_and_distinct() -> None:
 
 
 def test_the_question_has_exactly_the_tokens_that_were_asked_for() -> None:
-    backbone = load_backbone("reader")
-    bench = Bench(backbone, preset("reader"))
-    for tokens in (12, 20, 33):
-        assert len(backbone.question_ids(question_of(bench, tokens))) == tokens
+    bench = bench_for("reader")
+    for tokens in (12, 20, 33, 256):
+        assert len(bench.backbone.question_ids(question_of(bench, tokens))) == tokens
+
+
+def test_a_question_shorter_than_the_template_is_refused() -> None:
+    with pytest.raises(EvalError, match="no question of 1 tokens"):
+        question_of(bench_for("reader"), 1)
