@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from .errors import ModelNotFound
@@ -20,12 +20,16 @@ class Card:
     says: str = "It reads page images; what it can answer depends on the model you loaded."
 
 
-def read_card(directory: Path) -> Card:
-    """Read `quire.json`; a directory without one gets the defaults. Raises ModelNotFound on a file that cannot be read."""
-    path = directory / "quire.json"
+# The same of a model that reads text alone: small pages, for a token of text costs as much as one of an image and holds far less.
+TEXT = Card(style="text-a6", says="It reads the text of the pages; what it can answer depends on the model you loaded.")
+
+
+def read_card(directory: Path, default: Card | None = None) -> Card:
+    """Read `quire.json`; what it leaves out, or all without one, is as in `default`. Raises ModelNotFound on a file that cannot be read."""
+    path, default = directory / "quire.json", default or Card()
     if not path.exists():
-        return Card()
+        return default
     try:
-        return Card(**json.loads(path.read_text(encoding="utf-8")))
+        return replace(default, **json.loads(path.read_text(encoding="utf-8")))
     except (ValueError, TypeError) as error:
         raise ModelNotFound(f"{path}: {error}; see cache_compiler/card.py for its fields") from error

@@ -12,13 +12,15 @@ import torch
 from safetensors import SafetensorError
 
 from .backbone import Backbone
-from .card import Card, read_card
+from .card import TEXT, Card, read_card
 from .errors import ModelNotFound, UnsupportedFamily
 from .families import FAMILIES, Family
 from .selfcheck import verify
 from .smollm2 import CARD, smollm2_directory
 
 READER = Path(__file__).resolve().parent / "reader"
+# The models that come with the product. Whoever asks one is told what it can and cannot do.
+EMBEDDED = ("reader", "smollm2")
 
 
 def load_backbone(
@@ -59,7 +61,8 @@ def load_backbone(
     if report["missing_keys"]:
         # The library would go on with random numbers in their place.
         raise ModelNotFound(f"{directory}: no weights for {', '.join(sorted(report['missing_keys'])[:3])}, ...; download it again")
-    backbone = Backbone(network.to(device), tokenizer, processor, family, name, card or read_card(directory), directory)
+    card = card or read_card(directory, TEXT if processor is None else None)
+    backbone = Backbone(network.to(device), tokenizer, processor, family, name, card, directory)
     verify(backbone)
     return backbone
 

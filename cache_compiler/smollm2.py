@@ -30,8 +30,8 @@ CONVERTED_SIZE = 545
 CONVERSION = 1
 
 CARD = Card(
-    style="glyph-a4",
-    top_k=3,  # a page is about 1,000 tokens, and half of 8,192 positions are for pages
+    style="text-a6",
+    top_k=4,  # a page is 300 to 500 tokens, 46 kB each; a model so small loses its way among many
     max_tokens=128,
     turns=4,
     says=(

@@ -10,7 +10,7 @@ from torch import nn
 from transformers import AutoTokenizer
 
 from .backbone import Backbone
-from .card import Card
+from .card import TEXT, Card
 from .families import FAMILIES
 from .load import READER
 from .selfcheck import verify
@@ -41,7 +41,8 @@ def random_backbone(
         processor = getattr(transformers, row.image_processor).from_pretrained(READER, local_files_only=True)
         processor.patch_size = config.vision_config.patch_size
     name = f"random-{size}-{seed}" if family == "glm4v" else f"random-{family}-{size}-{seed}"
-    backbone = Backbone(model, tokenizer, processor, row, name, Card(), directory=None)
+    card = TEXT if processor is None else Card()
+    backbone = Backbone(model, tokenizer, processor, row, name, card, directory=None)
     verify(backbone)
     return backbone
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from cache_compiler.compile import compile_pages
 from renderer import paginate, rasterise
 from renderer.types import Page, image_key
 from retrieval.types import Chunk, PageRef, PageRow
 
 from .errors import Cancelled
+from .reading import compile_batch
+from .reading import rows as rows_of
 from .workshop import Workshop
 
 Step = Callable[[int, int], None]
@@ -61,7 +62,7 @@ def lay_out(chunks: Sequence[Chunk], workshop: Workshop, step: Step, cancelled: 
                 for dpi in workshop.dpis:
                     image = rasterise(page, workshop.style, dpi)
                     workshop.images.put(image)
-                    rows[page.key][dpi] = image.tokens + 2  # the page owns its two marks
+                    rows[page.key][dpi] = rows_of(workshop, page, image)
             refs.append(PageRef(page.key, rows[page.key]))
         laid.append(replace(chunk, pages=tuple(refs)))
         step(number + 1, len(chunks))
@@ -76,8 +77,7 @@ def compile_missing(leaves: Leaves, workshop: Workshop, step: Step, cancelled: C
         _stop_if(cancelled)
         missing = {key for page in pages if not workshop.store.has(key := image_key(page.key, dpi))}
         if missing:
-            images = [rasterise(page, workshop.style, dpi) for page in pages]
-            for canonical in compile_pages(workshop.backbone, images, workshop.prefix):
+            for canonical in compile_batch(workshop, pages, dpi):
                 if canonical.key in missing:
                     workshop.store.put(canonical)
                     written.append(canonical.key)

@@ -28,8 +28,11 @@ def open_workshop(
     limits: Limits | None = None,
     policy: Policy | None = None,
 ) -> Workshop:
-    """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished."""
-    page_style = preset(style or backbone.card.style, cell=backbone.cell)
+    """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished.
+
+    Text has one resolution: of a model that reads text alone the highest of `dpis` is taken, at which its pages are drawn for people.
+    """
+    page_style = preset(style or backbone.card.style, cell=backbone.cell if backbone.reads_images else None)
     identity = identify(backbone, page_style.fingerprint, memo=home.weights_memo)
     workshop = Workshop(
         home=home,
@@ -40,7 +43,7 @@ def open_workshop(
         images=ImageStore(home.images_root),
         catalogue=Catalogue(home.catalogue_path),
         embedder=embedder,
-        dpis=dpis,
+        dpis=dpis if backbone.reads_images else (max(dpis),),
         batch=batch,
         limits=limits or Limits(),
         policy=policy or Policy(),

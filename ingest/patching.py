@@ -14,12 +14,13 @@ from cache_compiler.errors import CacheMiss, RankTooHigh
 from cache_compiler.form import cut, cut_pooled, orbit_deficit
 from cache_compiler.patch import Kind, Patch, PatchKey
 from cache_compiler.types import Encoded
-from renderer.types import image_key
+from renderer.types import Page, image_key
 from retrieval.errors import UnknownPage
 from retrieval.types import Chunk, PageRef
 
 from .errors import Cancelled
 from .policy import Wanted, adjacent
+from .reading import encode_kept
 from .workshop import Workshop
 
 Step = Callable[[int, int], None]
@@ -87,21 +88,22 @@ def common_dpis(workshop: Workshop, pages: Sequence[PageRef]) -> list[int]:
 
 
 def form(
-    workshop: Workshop, keys: Sequence[PatchKey], step: Step, cancelled: Callable[[], bool], committed: bool = True
+    workshop: Workshop, keys: Sequence[PatchKey], step: Step, cancelled: Callable[[], bool], laid: Iterable[Page] | None = None
 ) -> tuple[PatchKey, ...]:
     """Form every patch that is not there yet; returns the keys of those. As `formed`, in one go."""
-    return tuple(formed(workshop, keys, step, cancelled, committed))
+    return tuple(formed(workshop, keys, step, cancelled, laid))
 
 
 def formed(
-    workshop: Workshop, keys: Sequence[PatchKey], step: Step, cancelled: Callable[[], bool], committed: bool = True
+    workshop: Workshop, keys: Sequence[PatchKey], step: Step, cancelled: Callable[[], bool], laid: Iterable[Page] | None = None
 ) -> Iterator[PatchKey]:
-    """Form, one by one, every patch that is not there yet. `committed`: its pages belong to documents in the catalogue, and a patch is only
-    kept while they do.
+    """Form, one by one, every patch that is not there yet. Its pages belong to documents in the catalogue, and a patch is only kept while
+    they do; or they are those of a document that is on its way there, `laid` out.
 
     A patch whose pages a deletion takes meanwhile is left out. Raises the rooms' errors; Cancelled between two patches.
     """
-    encodings = Encodings(workshop)
+    committed = laid is None
+    encodings = Encodings(workshop, laid or ())
     for number, key in enumerate(keys):
         if cancelled():
             raise Cancelled("stopped on request; the patches that were formed are kept, run it again to go on")
@@ -180,18 +182,20 @@ def drop_damaged(workshop: Workshop, pages: Iterable[str], among: Collection[Pat
 
 
 class Encodings:
-    """Image keys go in; encoded pages come out, the last few of them without another pass of the vision encoder."""
+    """Image keys go in; encoded pages come out, the last few of them without another pass of the vision encoder.
 
-    def __init__(self, workshop: Workshop) -> None:
+    `laid`: pages of a document that is not in the catalogue yet.
+    """
+
+    def __init__(self, workshop: Workshop, laid: Iterable[Page] = ()) -> None:
         self.workshop = workshop
+        self._laid = {page.key: page for page in laid}
         self._kept: OrderedDict[str, Encoded] = OrderedDict()
 
     def __call__(self, key: str) -> Encoded:
-        """Raises UnknownPage when the image is not there."""
+        """Raises UnknownPage when the page is not there."""
         if key not in self._kept:
-            backbone = self.workshop.backbone
-            # One at a time: a page's rounding must not depend on which pages came with it.
-            self._kept[key] = backbone.encode([self.workshop.images.get(key, backbone.cell)])[0]
+            self._kept[key] = encode_kept(self.workshop, key, self._laid)
             while len(self._kept) > _ENCODED:
                 self._kept.popitem(last=False)
         self._kept.move_to_end(key)

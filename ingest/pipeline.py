@@ -125,7 +125,7 @@ def ingest_file(
     chunks = chunk(document, document_id, workshop.style, workshop.limits)
     leaves = lay_out(chunks, workshop, step("rasterise"), cancelled)
     compiled = compile_missing(leaves, workshop, step("compile"), cancelled)
-    patched = form(workshop, policy_keys(workshop, pages_of(leaves.chunks)), step("patch"), cancelled, committed=False)
+    patched = form(workshop, policy_keys(workshop, pages_of(leaves.chunks)), step("patch"), cancelled, leaves.pages)
     step("index")(0, 0)
     vectors = workshop.embedder.embed_passages([piece.text for piece in leaves.chunks])
     row = _row(document, document_id, collection, leaves, workshop)
@@ -156,7 +156,7 @@ def _commit(row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Worksh
                 return
         lay_out(leaves.chunks, workshop, lambda *_: None, lambda: False)
         compile_missing(leaves, workshop, lambda *_: None, lambda: False)
-        form(workshop, patches, lambda *_: None, lambda: False, committed=False)
+        form(workshop, patches, lambda *_: None, lambda: False, leaves.pages)
 
 
 def _row(document: Document, document_id: str, collection: str, leaves: Leaves, workshop: Workshop) -> DocumentRow:

@@ -23,7 +23,8 @@ from .types import Limits
 
 @dataclass
 class Workshop:
-    """One model, one page style, one embedder, over one home. `dpis` are the two resolutions of QV-PIC (72 and 120)."""
+    """One model, one page style, one embedder, over one home. `dpis` are the two resolutions of QV-PIC (72 and 120), or of text the one
+    that its pages are drawn at."""
 
     home: Home
     backbone: Backbone
@@ -53,14 +54,14 @@ class Workshop:
             IdentityMismatch: made by another model, style, template, ...: the message names the field.
             EmbedderMismatch: indexed by another embedder.
         """
-        ours = CollectionRow(name, self.identity.as_mapping(), self.embedder.name, self.embedder.dimension)
+        ours = CollectionRow(name, self.identity.as_mapping(), self.embedder.name, self.embedder.dimension, self.backbone.name)
         try:
             row = self.catalogue.collection(name)
         except UnknownCollection:
             if not create:
                 raise
             row = self.catalogue.create_collection(ours)
-        self.identity.require_match(Identity.from_mapping(row.identity), f"collection {name!r}")
+        self.identity.require_match(Identity.from_mapping(row.identity), f"collection {name!r} (of {row.model_name})")
         require_embedder(row, ours)
         return row
 

@@ -20,8 +20,8 @@ DOCUMENT = "id, collection, name, source, sha256, bytes, media, chars, chunks, p
 
 def collections(connection: sqlite3.Connection) -> list[CollectionRow]:
     """All collections by name."""
-    found = connection.execute("SELECT name, identity, embedder, dimension FROM collections ORDER BY name")
-    return [CollectionRow(name, json.loads(identity), embedder, dimension) for name, identity, embedder, dimension in found]
+    found = connection.execute("SELECT name, identity, embedder, dimension, model FROM collections ORDER BY name")
+    return [CollectionRow(name, json.loads(identity), *rest) for name, identity, *rest in found]
 
 
 def collection(connection: sqlite3.Connection, name: str) -> CollectionRow:

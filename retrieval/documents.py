@@ -64,7 +64,8 @@ def delete(connection: sqlite3.Connection, document_id: str) -> Receipt:
 
 def add_collection(connection: sqlite3.Connection, row: CollectionRow) -> None:
     connection.execute(
-        "INSERT INTO collections VALUES (?, ?, ?, ?)", (row.name, _canonical(dict(row.identity)), row.embedder, row.dimension)
+        "INSERT INTO collections VALUES (?, ?, ?, ?, ?)",
+        (row.name, _canonical(dict(row.identity)), row.embedder, row.dimension, row.model),
     )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from .errors import CatalogueTooNew, RetrievalError
 
 # PRAGMA user_version. Raise it with every change of the tables.
-FORMAT = 1
+FORMAT = 2
 # PRAGMA application_id, "Quir": tells a catalogue from any other SQLite file.
 APPLICATION = 0x51756972
 # Seconds that a writer waits for another process's transaction.
@@ -19,7 +19,8 @@ PATIENCE = 30.0
 # `number` is the order of arrival.
 TABLES = """
 CREATE TABLE collections (
-    name TEXT PRIMARY KEY, identity TEXT NOT NULL, embedder TEXT NOT NULL, dimension INTEGER NOT NULL CHECK (dimension > 0)
+    name TEXT PRIMARY KEY, identity TEXT NOT NULL, embedder TEXT NOT NULL, dimension INTEGER NOT NULL CHECK (dimension > 0),
+    model TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE TABLE documents (
     id TEXT PRIMARY KEY, collection TEXT NOT NULL REFERENCES collections (name), name TEXT NOT NULL, source TEXT NOT NULL,
@@ -48,12 +49,15 @@ CREATE TABLE jobs (
 ) STRICT;
 """
 
+# What brings a catalogue of each earlier format to the next one.
+CHANGES = {1: "ALTER TABLE collections ADD COLUMN model TEXT NOT NULL DEFAULT ''"}
+
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open the catalogue at `path`, or make it.
 
-    The connection is in autocommit: transactions are begun and ended in words. Raises CatalogueTooNew for a newer format and
-    RetrievalError for a file that is no catalogue; neither file is touched.
+    The connection is in autocommit: transactions are begun and ended in words. A file of an earlier format is brought up to this one.
+    Raises CatalogueTooNew for a newer format and RetrievalError for a file that is no catalogue; neither file is touched.
     """
     try:
         connection = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -67,8 +71,8 @@ def connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA foreign_keys = ON")
         # What is deleted is written over. Some builds of SQLite do so by default, others leave it in the file's free pages.
         connection.execute("PRAGMA secure_delete = ON")
-        if _format(connection) == 0:
-            _make_tables(connection)
+        if _format(connection) < FORMAT:
+            _bring_up(connection)
     except sqlite3.Error as reason:
         connection.close()
         raise RetrievalError(f"the catalogue {path} does not open: {reason}{_cure(reason)}") from reason
@@ -88,13 +92,17 @@ def _cure(reason: sqlite3.Error) -> str:
     return ""
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
+def _bring_up(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
     # Another process may have made the tables while this one waited for its turn.
-    if _format(connection) == 0:
+    found = _format(connection)
+    if found == 0:
         for statement in TABLES.split(";")[:-1]:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    for older in range(found or FORMAT, FORMAT):
+        connection.execute(CHANGES[older])
+    if found < FORMAT:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")
 

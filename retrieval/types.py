@@ -87,12 +87,21 @@ class Plan:
 
 @dataclass(frozen=True)
 class CollectionRow:
-    """A collection is made for one model, one page style and one embedder; `identity` and `embedder` are what must match."""
+    """A collection is made for one model, one page style and one embedder; `identity` and `embedder` are what must match.
+
+    `model` is what people call that model, and nothing is compared with it: the same weights may lie in another folder tomorrow.
+    """
 
     name: str
     identity: Mapping[str, str]
     embedder: str
     dimension: int
+    model: str = ""
+
+    @property
+    def model_name(self) -> str:
+        """As people call it, or of a collection of before that was noted its architecture."""
+        return self.model or self.identity.get("model", "")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,57 @@
+"""Pages go in; what the loaded model takes of them comes out: rows, caches, a page encoded for a patch. The one place that asks whether a
+model reads a page as an image or as text.
+
+A text page is a page without pixels. Its ids come of its own lines, which its key is the hash of, so that key and identity decide them; the
+picture of it is drawn for people alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from cache_compiler.compile import compile_pages, compile_texts
+from cache_compiler.template import text_page_ids
+from cache_compiler.types import Canonical, Encoded
+from renderer import rasterise
+from renderer.types import Page, PageImage, image_key
+
+from .workshop import Workshop
+
+
+def rows(workshop: Workshop, page: Page, image: PageImage) -> int:
+    """How many rows the page's cache has at the image's DPI. A page of images owns its two marks; a page of text has none."""
+    return image.tokens + 2 if workshop.backbone.reads_images else len(_ids(workshop, page.text))
+
+
+def compile_batch(workshop: Workshop, pages: Sequence[Page], dpi: int) -> list[Canonical]:
+    """Compile a batch of pages at one DPI, each alone behind the prefix: one forward."""
+    backbone = workshop.backbone
+    if backbone.reads_images:
+        return compile_pages(backbone, [rasterise(page, workshop.style, dpi) for page in pages], workshop.prefix)
+    texts = [(image_key(page.key, dpi), _ids(workshop, page.text)) for page in pages]
+    return compile_texts(backbone, texts, workshop.prefix)
+
+
+def encode(workshop: Workshop, page: Page, dpi: int) -> Encoded:
+    """Encode a page that was just laid out."""
+    if workshop.backbone.reads_images:
+        return workshop.backbone.encode([rasterise(page, workshop.style, dpi)])[0]
+    return workshop.backbone.encode_text(image_key(page.key, dpi), _ids(workshop, page.text))
+
+
+def encode_kept(workshop: Workshop, key: str, laid: Mapping[str, Page]) -> Encoded:
+    """Encode the page image of this key (`<page key>@<dpi>`), from its PNG; or the text, which the catalogue has.
+
+    `laid`: pages, by key, of a document that is not in the catalogue yet. Raises UnknownPage when the page is not there.
+    """
+    backbone = workshop.backbone
+    if backbone.reads_images:
+        # One at a time: a page's rounding must not depend on which pages came with it.
+        return backbone.encode([workshop.images.get(key, backbone.cell)])[0]
+    name = key.partition("@")[0]
+    text = laid[name].text if name in laid else "\n".join(line[0] for line in workshop.catalogue.page(name).lines)
+    return backbone.encode_text(key, _ids(workshop, text))
+
+
+def _ids(workshop: Workshop, text: str) -> list[int]:
+    return text_page_ids(workshop.backbone.tokenizer, text)
