@@ -60,7 +60,7 @@ def _answer(question: Question, house: House, context: Context, cancel: threadin
     plan = context.settle(make_plan(hits, question.budget))
     pages = {pick.page.key: house.catalogue.page(pick.page.key) for pick in plan.picks}
     documents = {pick.chunk.document: house.catalogue.document(pick.chunk.document) for pick in plan.picks}
-    citations = cite(plan, documents, pages)
+    citations = cite(plan, documents, pages, "image" if house.backbone.reads_images else "text")
     planned = time.perf_counter()
     yield Planned(plan, citations)
 

@@ -45,6 +45,7 @@ class Citation(Wire):
     width: float
     height: float
     lines: list[Line]
+    read_as: types.ReadAs
 
 
 class PatchUse(Wire):

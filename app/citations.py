@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from retrieval.types import DocumentRow, PageRow, Plan
 
-from .types import Citation, MarkedLine, Why
+from .types import Citation, MarkedLine, ReadAs, Why
 
 _WORD = re.compile(r"\w+")
 # Words of a question that say nothing about where its answer stands.
@@ -22,7 +22,7 @@ _COMMON = frozenset(
 )
 
 
-def cite(plan: Plan, documents: Mapping[str, DocumentRow], pages: Mapping[str, PageRow]) -> tuple[Citation, ...]:
+def cite(plan: Plan, documents: Mapping[str, DocumentRow], pages: Mapping[str, PageRow], read_as: ReadAs = "image") -> tuple[Citation, ...]:
     """The pages of a plan in context order, without marks."""
     return tuple(
         Citation(
@@ -35,6 +35,7 @@ def cite(plan: Plan, documents: Mapping[str, DocumentRow], pages: Mapping[str, P
             ordinal=pick.chunk.ordinal,
             width=pages[pick.page.key].width,
             height=pages[pick.page.key].height,
+            read_as=read_as,
         )
         for pick in plan.picks
     )

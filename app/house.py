@@ -92,8 +92,8 @@ class House:
             top_k=_first(top_k, settings.top_k, card.top_k),
             alpha=_first(alpha, settings.alpha),
             cap=_first(cap, settings.cap),
-            low=settings.low,
-            high=settings.high,
+            low=min(self.workshop.dpis),
+            high=max(self.workshop.dpis),
             # Rows bound positions from above, so a plan within them always fits the model.
             max_rows=self.backbone.max_positions // 2,
         )

@@ -106,15 +106,22 @@ def collections(rows: Iterable[tuple[CollectionRow, int, int]]) -> str:
     """Each collection with its numbers of documents and pages."""
     return table(
         ("name", "documents", "pages", "model"),
-        [(row.name, f"{n:,}", f"{pages:,}", row.identity.get("model", "")) for row, n, pages in rows],
+        [(row.name, f"{n:,}", f"{pages:,}", row.model_name) for row, n, pages in rows],
     )
 
 
 def pages(answer: Answer) -> str:
     """A row a page, in context order; a column for patches where some page has one."""
-    head = ["page", "read at", "why", "score", "cache", "rows"]
+    head = ["page", "read", "why", "score", "cache", "rows"]
     rows = [
-        [_place(citation), f"{citation.dpi} DPI", pick.why, f"{pick.score:.2f}", origin.tier, f"{pick.rows:,}"]
+        [
+            _place(citation),
+            "as text" if citation.read_as == "text" else f"at {citation.dpi} DPI",
+            pick.why,
+            f"{pick.score:.2f}",
+            origin.tier,
+            f"{pick.rows:,}",
+        ]
         for citation, pick, origin in zip(answer.citations, answer.plan.picks, answer.provenance, strict=True)
     ]
     if any(origin.patch for origin in answer.provenance):
@@ -144,8 +151,9 @@ def sources(answer: Answer, show_lines: bool) -> str:
         )
     t = answer.timings
     parts.append(
-        f"first token after {_ms(t.first_token)} (retrieve {_ms(t.retrieve)}, plan {_ms(t.plan)}, load {_ms(t.load)}, place {_ms(t.place)}, "
-        f"question {_ms(t.prefill)}); rest {_ms(t.rest)}; {answer.tokens} tokens, ended by {answer.finish}"
+        f"answered by {plain(answer.model)}; first token after {_ms(t.first_token)} (retrieve {_ms(t.retrieve)}, plan {_ms(t.plan)}, "
+        f"load {_ms(t.load)}, place {_ms(t.place)}, question {_ms(t.prefill)}); rest {_ms(t.rest)}; "
+        f"{answer.tokens} tokens, ended by {answer.finish}"
     )
     return "\n".join(parts)
 

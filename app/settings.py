@@ -36,7 +36,9 @@ class Settings(BaseSettings):
     home: Path = Field(Path("~/.quire"), description="The folder that holds everything: catalogue, caches, images, index, uploads.")
     config: Path | None = Field(None, description="The settings file (TOML). Unset: quire.toml in the home, if there is one.")
 
-    model: str = Field("reader", description='The model: "reader" (embedded), or a local directory in the Hugging Face layout.')
+    model: str = Field(
+        "reader", description='The model: "reader" (embedded), "smollm2" (text), or a local directory in the Hugging Face layout.'
+    )
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto", description="The number type of the model; auto: as its weights are."
     )

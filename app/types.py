@@ -11,6 +11,8 @@ Why = Literal["holds the answer", "closest to the question"]
 Finish = Literal["stop", "length", "repetition", "cancelled"]
 # "window": it stood in the conversation's window already, and was not fetched.
 Tier = Literal["ram", "disk", "window"]
+# A text page is a page without pixels: its DPI is that of the picture which is drawn of it for people.
+ReadAs = Literal["image", "text"]
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class MarkedLine:
 
 @dataclass(frozen=True)
 class Citation:
-    """A page that the model read: the document it comes from, the DPI it was read at, and its marked lines. Width and height are in points."""
+    """A page that the model read: the document it comes from, its DPI, whether it was read as an image or as text, and its marked lines.
+    Width and height are in points."""
 
     document: str
     name: str
@@ -60,6 +63,7 @@ class Citation:
     width: float
     height: float
     lines: tuple[MarkedLine, ...] = ()
+    read_as: ReadAs = "image"
 
 
 @dataclass(frozen=True)

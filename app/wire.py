@@ -21,7 +21,7 @@ def refused(name: str, collection: str, kind: str, message: str) -> bodies.Job:
 
 
 def collection(row: CollectionRow, documents: int, pages: int) -> bodies.Collection:
-    return bodies.Collection(name=row.name, documents=documents, pages=pages, model=row.identity.get("model", ""))
+    return bodies.Collection(name=row.name, documents=documents, pages=pages, model=row.model_name)
 
 
 def document(row: DocumentRow) -> bodies.Document:
