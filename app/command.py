@@ -1,29 +1,40 @@
-"""Command-line words go in; an exit code comes out. No traceback reaches a person, unless QUIRE_DEBUG=1 asks for it."""
+"""Command-line words go in; an exit code comes out. No traceback reaches a person, unless QUIRE_DEBUG=1 asks for it.
+
+To read the settings and the table of errors takes a good part of a second, and a person may interrupt it: they are imported inside `main`.
+"""
 
 from __future__ import annotations
 
 import argparse
 import io
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
-from . import commands, options
-from .errors import STOPPED, UNKNOWN, known, row_of
-from .options import add_settings
-
 Subparsers = Any  # argparse keeps the name of its class to itself
+# `app.errors.STOPPED`, before that can be imported.
+INTERRUPTED = 130
+_STOPPED = "\nquire: stopped\n"
 
 
 def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     """The parser and its subparsers, so that other rooms may add commands: each sets `run`, a function from arguments to an exit code."""
+    from . import commands, options
+    from .options import add_settings
+
     parser = argparse.ArgumentParser(
         prog="quire",
         description="Answers questions about documents from page images whose KV caches were compiled beforehand.",
         epilog="Settings: command line, then environment (QUIRE_*), then quire.toml in the home, then defaults. `quire config` shows them.",
     )
+    parser.add_argument("--version", action=_Version, help="say which version this is, and end")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
 
     ingest = _add(subparsers, "ingest", commands.ingest, "take files and folders into a collection; run it again to go on after a stop")
@@ -32,6 +43,18 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     ingest.add_argument("--replace", action="store_true", help="a file takes the place of another one of its name")
     ingest.add_argument("--json", action="store_true", help="print the report as one JSON document")
     add_settings(ingest, *options.HOME, *options.MODEL, *options.INGEST, *options.PATCH)
+
+    estimate = _add(subparsers, "estimate", commands.estimate, "say, before any compile, what taking files in would cost in room and time")
+    estimate.add_argument("paths", nargs="+", metavar="PATH", help="files, or folders with everything in them")
+    estimate.add_argument("--collection", help="a collection they would go into: what it has already is left out")
+    estimate.add_argument("--replace", action="store_true", help="as with ingest: a file takes the place of another one of its name")
+    estimate.add_argument(
+        "--files", type=_positive, default=200, help="files that are laid out, drawn evenly by size; default: %(default)s"
+    )
+    estimate.add_argument("--sheets", type=_positive, default=2000, help="pages that are drawn, over all of them; default: %(default)s")
+    estimate.add_argument("--pages", type=_positive, default=8, help="pages compiled at each DPI, in whole batches; default: %(default)s")
+    estimate.add_argument("--json", action="store_true", help="print one JSON document")
+    add_settings(estimate, *options.HOME, *options.MODEL, *options.INGEST, "patch_policy", "patch_rank")
 
     ask = _add(subparsers, "ask", commands.ask, "ask a question of a collection")
     ask.add_argument("question")
@@ -100,6 +123,63 @@ def _add(subparsers: Subparsers, name: str, run: Callable[[argparse.Namespace], 
     return parser
 
 
+class _Version(argparse.Action):
+    """Looks the version up only when somebody asks for it."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:  # noqa: A002
+        super().__init__(option_strings, dest=argparse.SUPPRESS, default=argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        print(f"quire {version()}")
+        parser.exit()
+
+
+def version() -> str:
+    """The checkout's own word where this runs from one, for what was installed may be older; else the package's."""
+    import tomllib
+    from importlib import metadata
+
+    project = Path(__file__).resolve().parent.parent / "pyproject.toml"
+    if project.exists():
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
+    return metadata.version("quire")
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1")
+    return value
+
+
+def interruptible(work: Callable[[], int]) -> int:
+    """Do the work that stands before a command: imports and parsing. Ctrl-C ends it with a line and 130, on the spot.
+
+    An exception would not do: some libraries make an error of their own out of it while they are imported. Nothing is open yet.
+    """
+
+    def leave(*_: object) -> None:
+        os.write(2, _STOPPED.encode())
+        os._exit(INTERRUPTED)
+
+    with _on_interrupt(leave):
+        return work()
+
+
+@contextmanager
+def _on_interrupt(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Ctrl-C goes to `handler` while open; not where a shell has set it to be ignored, nor in a thread, which may not ask for it."""
+    before = signal.getsignal(signal.SIGINT)
+    if before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def run(args: argparse.Namespace) -> int:
     """Run a parsed command. A known error becomes one line on stderr and its exit code from the table in `app.errors`."""
     for name in ("HF_HUB_OFFLINE", "HF_HUB_DISABLE_PROGRESS_BARS"):
@@ -109,18 +189,35 @@ def run(args: argparse.Namespace) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # A file's name that is no Unicode, or a terminal that knows few letters, must not cost a person the whole report.
             stream.reconfigure(errors="backslashreplace")
+    interrupts: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        raise KeyboardInterrupt
+
+    with _on_interrupt(interrupt):
+        return _run(args, interrupts)
+
+
+def _run(args: argparse.Namespace, interrupts: Sequence[int]) -> int:
+    """`interrupts` grows with every Ctrl-C: an error behind one is most likely what a library has made of it."""
+    from .errors import UNKNOWN, known, row_of
+
     try:
         code: int = args.run(args)
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        print("\nquire: stopped", file=sys.stderr)
-        return STOPPED
     except BrokenPipeError:
         # The reader of our output has seen enough (`quire documents | head`): that is no error, but nothing more can be printed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except KeyboardInterrupt:
+        print(_STOPPED, end="", file=sys.stderr)
+        return INTERRUPTED
     except Exception as error:
+        if interrupts:
+            print(_STOPPED, end="", file=sys.stderr)
+            return INTERRUPTED
         if os.environ.get("QUIRE_DEBUG") == "1":
             traceback.print_exc()
         found = known(error)
@@ -136,5 +233,4 @@ def run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Parse and run; argparse itself ends with 2 on words it does not know."""
-    parser, _ = build_parser()
-    return run(parser.parse_args(argv))
+    return interruptible(lambda: run(build_parser()[0].parse_args(argv)))

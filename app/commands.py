@@ -44,6 +44,12 @@ def ingest(args: argparse.Namespace) -> int:
     return 0 if (done.done or done.skipped) and not done.failed else SOME_FAILED
 
 
+def estimate(args: argparse.Namespace) -> int:
+    from .estimate import estimate as run_estimate
+
+    return run_estimate(args)
+
+
 def ask(args: argparse.Namespace) -> int:
     from . import printed, wire
     from .ask import answer

@@ -3,14 +3,16 @@
 import argparse
 import errno
 import io
+import signal
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from app import command
-from app.errors import BadSettings
+from app.errors import STOPPED, BadSettings
 from retrieval.errors import UnknownDocument
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -50,6 +52,49 @@ def test_an_interrupt_is_130(capsys):
     assert "stopped" in capsys.readouterr().err
 
 
+def test_what_a_library_makes_of_an_interrupt_is_one_still(capsys):
+    def run(args):
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except KeyboardInterrupt:
+            raise ImportError("a bad install") from None
+
+    before = signal.getsignal(signal.SIGINT)
+    assert command.run(argparse.Namespace(run=run)) == 130
+    assert capsys.readouterr().err == "\nquire: stopped\n"
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_an_interrupt_while_things_are_imported_is_a_line_too():
+    """In a process of its own: while the parser is built, an import is made to wait for the signal."""
+    code = (
+        "import builtins, signal\n"
+        "from app.command import main\n"
+        "true = builtins.__import__\n"
+        "def slow(name, *rest, **more):\n"
+        "    if name == 'pydantic': signal.raise_signal(signal.SIGINT)\n"
+        "    return true(name, *rest, **more)\n"
+        "builtins.__import__ = slow\n"
+        "main(['config'])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "\nquire: stopped\n")
+    assert command.INTERRUPTED == STOPPED
+
+
+def test_to_import_the_command_line_reads_nothing_heavy():
+    code = "import sys, app.command; print([name for name in ('pydantic', 'numpy', 'torch', 'app.errors') if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_the_version_is_the_checkouts_own(capsys):
+    said = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    with pytest.raises(SystemExit) as ended:
+        command.main(["--version"])
+    assert ended.value.code == 0
+    assert capsys.readouterr().out == f"quire {said}\n"
+
+
 def test_other_rooms_can_add_commands():
     parser, subparsers = command.build_parser()
     bench = subparsers.add_parser("bench")
@@ -57,7 +102,9 @@ def test_other_rooms_can_add_commands():
     assert command.run(parser.parse_args(["bench"])) == 17
 
 
-@pytest.mark.parametrize("name", ["ingest", "ask", "chat", "serve", "documents", "collections", "delete", "repair", "patch", "config"])
+@pytest.mark.parametrize(
+    "name", ["ingest", "estimate", "ask", "chat", "serve", "documents", "collections", "delete", "repair", "patch", "config"]
+)
 def test_every_command_explains_itself(name, capsys):
     parser, _ = command.build_parser()
     with pytest.raises(SystemExit) as ended:
