@@ -5,27 +5,49 @@
     free       compiled without a prefix (QV-PIC's Q1, "prefix-free")
     dummy-K    compiled behind K times the token x (Q1)
 
-All arms get the same pages at the same DPIs, are linked behind the same native prefix and decoded by the same engine.
+All arms get the same pages at the same DPIs, are linked behind the same native prefix and decoded by the same engine. A page is an image,
+or a run of token ids.
 """
 
 from __future__ import annotations
 
+import hashlib
+import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from app.engine import Decode
 from app.types import Sampling
 from cache_compiler.assemble import assemble
 from cache_compiler.backbone import Backbone
-from cache_compiler.compile import compile_pages
+from cache_compiler.baselines import epic_rows
+from cache_compiler.compile import compile_pages, compile_texts
 from cache_compiler.identity import Identity, identify
-from cache_compiler.prefill import full_prefill
+from cache_compiler.patch import Patch
+from cache_compiler.prefill import full_prefill, prefill_encoded
 from cache_compiler.prefix import Prefix, compile_prefix, condition_ids
-from cache_compiler.types import Assembly, Canonical
+from cache_compiler.recompute import recompute
+from cache_compiler.types import Assembly, Canonical, Encoded
 from renderer import paginate, rasterise
 from renderer.types import PageImage, PageStyle
+
+from .bench.clock import settle
+
+
+@dataclass(frozen=True)
+class TextPage:
+    """A run of token ids that is compiled and placed as one page."""
+
+    ids: tuple[int, ...]
+
+    @cached_property
+    def key(self) -> str:
+        return hashlib.sha256(repr(self.ids).encode()).hexdigest()[:32]
+
+
+Page = PageImage | TextPage
 
 
 @dataclass(frozen=True)
@@ -63,23 +85,57 @@ class Bench:
             made.append(rasterise(laid[0], self.style, dpi))
         return made
 
-    def assemble(self, arm: str, images: Sequence[PageImage], room: int) -> Assembly:
+    def assemble(self, arm: str, pages: Sequence[Page], room: int) -> Assembly:
         """The context of an arm, ready for a question. Raises TemplateError on an unknown arm."""
-        if arm == "full":
-            return full_prefill(self.backbone, images, room)
-        return assemble(self.backbone, self.prefix("template"), self.canonicals(arm, images), room)
+        return self.prefilled(pages, room) if arm == "full" else self.linked(self.canonicals(arm, pages), room)
 
-    def canonicals(self, condition: str, images: Sequence[PageImage]) -> list[Canonical]:
-        """Page caches under a condition, compiled where they are not at hand."""
-        missing = {image.key: image for image in images if (condition, image.key) not in self._caches}
-        for canonical in compile_pages(self.backbone, list(missing.values()), self.prefix(condition)):
-            self._caches[condition, canonical.key] = canonical
-        found = [self._caches[condition, image.key] for image in images]
-        for image in images:
-            self._caches.move_to_end((condition, image.key))
-        while len(self._caches) > max(self.keep, len(images)):
+    def prefilled(self, pages: Sequence[Page], room: int) -> Assembly:
+        """All pages in one forward, the vision encoder's time included. `seconds` is {"prefill": ...}."""
+        images = [page for page in pages if isinstance(page, PageImage)]
+        if len(images) == len(pages):
+            return self._timed("prefill", lambda: full_prefill(self.backbone, images, room))
+        return self._timed("prefill", lambda: prefill_encoded(self.backbone, self.encoded(pages), room))
+
+    def linked(self, canonicals: Sequence[Canonical], room: int, patches: Sequence[Patch | None] | None = None) -> Assembly:
+        """Page caches from memory, each with its patch, placed behind the native prefix. `seconds` is {"place": ...}."""
+        prefix = self.prefix("template")
+        return self._timed("place", lambda: assemble(self.backbone, prefix, canonicals, room, patches))
+
+    def recomputed(self, context: Assembly, pages: Sequence[Encoded], count: int, exact: bool = True) -> Assembly:
+        """The context with the first `count` rows of each page computed again in it (EPIC, arXiv 2410.15332). Adds "recompute" to `seconds`.
+
+        `exact`: the first page stands where it was compiled, behind the native prefix, and is left as it is; else it is recomputed too.
+        """
+        rows, first = epic_rows(context, count), context.segments[0]
+        if not exact:
+            rows = [*range(first.first, min(first.last, first.first + count)), *rows]
+        made = self._timed("recompute", lambda: recompute(self.backbone, context, pages, rows))
+        made.seconds = context.seconds | made.seconds
+        return made
+
+    def encoded(self, pages: Sequence[Page]) -> list[Encoded]:
+        """Pages as the language model takes them, all images by one pass of the vision encoder."""
+        images = iter(self.backbone.encode([page for page in pages if isinstance(page, PageImage)]))
+        return [next(images) if isinstance(page, PageImage) else self.backbone.encode_text(page.key, page.ids) for page in pages]
+
+    def canonicals(self, condition: str, pages: Sequence[Page]) -> list[Canonical]:
+        """Page caches under a condition, compiled where they are not at hand. They wait in main memory, as a server's do."""
+        missing = {page.key: page for page in pages if (condition, page.key) not in self._caches}
+        images = [page for page in missing.values() if isinstance(page, PageImage)]
+        texts = [(page.key, page.ids) for page in missing.values() if isinstance(page, TextPage)]
+        prefix = self.prefix(condition)
+        for made in (*compile_pages(self.backbone, images, prefix), *compile_texts(self.backbone, texts, prefix)):
+            self._caches[condition, made.key] = replace(made, rotary=made.rotary.cpu(), plain=made.plain.cpu())
+        found = [self._caches[condition, page.key] for page in pages]
+        for page in pages:
+            self._caches.move_to_end((condition, page.key))
+        while len(self._caches) > max(self.keep, len(pages)):
             self._caches.popitem(last=False)
         return found
+
+    def lacks(self, condition: str, pages: Sequence[Page]) -> int:
+        """How many of the pages `canonicals` would have to compile."""
+        return len({page.key for page in pages if (condition, page.key) not in self._caches})
 
     def prefix(self, condition: str) -> Prefix:
         if condition not in self._prefixes:
@@ -93,3 +149,12 @@ class Bench:
         text = "".join(piece.text for piece in decode)
         assembly.cache.truncate(rows)
         return Reply(text.strip(), tuple(decode.ids), sum(assembly.seconds.values()), decode.seconds["prefill"])
+
+    def _timed(self, part: str, work: Callable[[], Assembly]) -> Assembly:
+        """From an idle device to an idle device: on a GPU a call returns when its kernels are queued."""
+        settle(self.backbone.device)
+        begun = time.perf_counter()
+        made = work()
+        settle(self.backbone.device)
+        made.seconds = {part: time.perf_counter() - begun}
+        return made

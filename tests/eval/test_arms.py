@@ -1,10 +1,11 @@
 """The arms: the same pages by different ways, and on one page `template` is the very computation that `full` is."""
 
 import pytest
+import torch
 
 from cache_compiler.errors import TemplateError
 from cache_compiler.load import load_backbone
-from eval.arms import Bench
+from eval.arms import Bench, TextPage
 from eval.records import samples
 from renderer import preset
 
@@ -37,6 +38,26 @@ def test_the_conditions_compile_other_caches_and_each_page_once(bench: Bench) ->
     found = {condition: bench.canonicals(condition, images)[0] for condition in ("template", "free", "dummy-4")}
     assert bench.canonicals("free", images)[0] is found["free"]
     assert len({float(canonical.plain.double().sum()) for canonical in found.values()}) == 3
+
+
+def test_text_pages_go_the_same_ways_as_images_and_may_stand_beside_them(bench: Bench) -> None:
+    pages = [TextPage(tuple(bench.backbone.question_ids(text))) for text in ("One line.", "Another line, which is longer.")]
+    for mixed in (pages[:1], [bench.images(["One line."], [72])[0]]):
+        full, linked = (bench.reply(bench.assemble(arm, mixed, 64), "What is said?") for arm in ("full", "template"))
+        assert linked.ids == full.ids
+    assert pages[0].key != pages[1].key == TextPage(pages[1].ids).key
+    both = [*bench.images(["One line."], [72]), *pages]
+    assert [segment.key for segment in bench.assemble("full", both, 8).segments] == [page.key for page in both]
+    assert [canonical.key for canonical in bench.canonicals("free", both)] == [page.key for page in both]
+
+
+def test_rows_that_are_all_recomputed_are_those_of_full_prefill_and_their_time_is_told(bench: Bench) -> None:
+    images = bench.images(["\n".join(sample.pages[0]) for sample in SAMPLES[::2]], [72, 72])
+    full, blind = bench.assemble("full", images, 8), bench.assemble("template", images, 8)
+    made = bench.recomputed(blind, bench.encoded(images), 10_000)
+    assert torch.allclose(made.cache.plain_slab[..., : full.length, :], full.cache.plain_slab[..., : full.length, :], atol=1e-3)
+    assert not torch.allclose(blind.cache.plain_slab[..., : full.length, :], full.cache.plain_slab[..., : full.length, :], atol=1e-3)
+    assert (set(blind.seconds), set(made.seconds)) == ({"place"}, {"place", "recompute"})
 
 
 def test_an_unknown_arm_is_refused(bench: Bench) -> None:
