@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .tasks import PROTOCOLS, TASKS
+
+if TYPE_CHECKING:
+    from .records import Record
+    from .results import Results
 
 
 def add(group: Any) -> None:
@@ -17,19 +22,22 @@ def add(group: Any) -> None:
         help="LongBench's six English question tasks: token F1, per arm",
         description="LongBench's six English question tasks, from local files, under the official protocol or Glyph's. Each finished sample is a line "
         "of OUT/results.jsonl: stop it at will, and run the same command to go on. Writes summary.json, table.md, table.csv and times.json besides.",
-        epilog="Arms: image-full[@DPI], image-pic[@DPI][:condition], qv-pic[@LOW-HIGH][:condition]; condition: template, free or dummy-K.",
+        epilog="Arms: text-full, text-pic[@TOKENS][:condition], image-full[@DPI], image-pic[@DPI][:condition], qv-pic[@LOW-HIGH][:condition]; "
+        "condition: template, free or dummy-K. Behind a pic arm: +patch[-chain][-RANK], patches of the page before or of all before; then +epic-K, "
+        "the first K rows of each page recomputed. measures.json holds the parts of the time to the first token, and what was made beforehand.",
     )
     parser.add_argument("data", metavar="DATA", help="a jsonl file, or a folder of <task>.jsonl or <task>.parquet files")
-    parser.add_argument("--tasks", help=f"comma-separated, of {','.join(TASKS)}; default: those in DATA")
+    parser.add_argument(
+        "--tasks", help=f"comma-separated, of {','.join(TASKS)}; and records, which is none of the six; default: those of the six in DATA"
+    )
     parser.add_argument("--arms", default="image-pic@72,image-pic@120,qv-pic", help="comma-separated; default: %(default)s")
     parser.add_argument("--protocol", choices=sorted(PROTOCOLS), default="official", help="default: %(default)s")
     parser.add_argument("--limit", type=_positive, metavar="N", help="the first N rows of each task; default: all")
     parser.add_argument(
         "--max-length",
         type=_length,
-        default=31_500,
         metavar="N",
-        help="tokens that a prompt is cut to, in the middle; default: %(default)s",
+        help="tokens that a prompt is cut to, in the middle; default: 31,500, and of a model that reads text alone 500 below its positions",
     )
     parser.add_argument(
         "--max-tokens", type=_positive, metavar="N", help="new tokens, to try things out; default: the protocol's own limits"
@@ -39,6 +47,7 @@ def add(group: Any) -> None:
     parser.add_argument("--embedder", default="minilm", help="of qv-pic: minilm, bge-m3 (the paper's) or a folder; default: %(default)s")
     parser.add_argument("--alpha", type=float, default=0.65, help="of qv-pic: the share of relevance to promote; default: %(default)s")
     parser.add_argument("--cap", type=int, default=4, help="of qv-pic: the most pages to promote; default: %(default)s")
+    parser.add_argument("--kl", action="store_true", help="also KL to full prefill of the same pages at the first answer token; slow")
     parser.add_argument("--out", default="longbench", metavar="DIR", help="default: %(default)s")
     parser.set_defaults(run=run)
 
@@ -48,13 +57,12 @@ def run(args: argparse.Namespace) -> int:
     from retrieval.plan import check_budget
     from retrieval.types import Budget
 
-    from . import records, tasks
+    from . import drawn, tasks
     from .arms import arms_named, make_arm
     from .results import Results, prepare
 
     arms = arms_named(args.arms)
-    chosen = tasks.tasks_named(args.tasks) if args.tasks is not None else None
-    rows = records.read(Path(args.data), chosen, args.limit)
+    rows = drawn.read(Path(args.data), drawn.chosen(args.tasks), args.limit)
     budget = Budget(alpha=args.alpha, cap=args.cap)
     check_budget(budget)
     folder = Path(args.out)
@@ -62,22 +70,44 @@ def run(args: argparse.Namespace) -> int:
 
     from cache_compiler.load import load_backbone
 
-    from . import report
-    from .house import House
+    from . import measures
+    from .house import House, usual_length
     from .run import run as answer
 
-    protocol = tasks.protocol_named(args.protocol)
-    house = House(load_backbone(args.model), protocol, args.max_length, args.max_tokens, args.embedder, budget)
+    protocol = drawn.with_drawn(tasks.protocol_named(args.protocol))
+    backbone = load_backbone(args.model)
+    length = args.max_length or usual_length(backbone)
+    house = House(backbone, protocol, length, args.max_tokens, args.embedder, budget, args.kl)
     made = [make_arm(name, house) for name in arms]
     settings = house.settings()
-    with Results(folder, settings) as results:
+    with Results(folder, settings) as results, measures.Measures(folder) as beside:
         if results.note:
             print(results.note, file=sys.stderr)
-        answer(rows, made, protocol, results, args.workers)
-        summary = report.summarise(rows, arms, settings, results)
-        report.write(folder, summary, report.times(arms, rows, results))
-    print(report.text(summary))
+        answer(rows, [measures.Measured(arm, beside) for arm in made], protocol, results, args.workers)
+        said = _tables(folder, rows, arms, settings, results)
+        costs = measures.summarise(arms, rows, beside)
+        measures.write(folder, costs)
+    print("\n\n".join(filter(None, (*said, measures.text(costs)))))
     return 0
+
+
+def _tables(
+    folder: Path, rows: Mapping[str, Sequence[Record]], arms: Sequence[str], settings: Mapping[str, Any], results: Results
+) -> list[str]:
+    """The six tasks' tables, and apart from them that of `records`; each only where it was asked for."""
+    from . import drawn_report, report
+    from .drawn import DRAWN
+
+    said = []
+    if six := {task: group for task, group in rows.items() if task != DRAWN}:
+        summary = report.summarise(six, arms, settings, results)
+        report.write(folder, summary, report.times(arms, rows, results))
+        said.append(report.text(summary))
+    if DRAWN in rows:
+        drawn_summary = drawn_report.summarise(rows[DRAWN], arms, settings, results)
+        drawn_report.write(folder, drawn_summary)
+        said.append(drawn_report.text(drawn_summary))
+    return said
 
 
 def _positive(text: str) -> int:

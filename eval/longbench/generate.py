@@ -19,11 +19,12 @@ from cache_compiler.types import Assembly
 
 @dataclass(frozen=True)
 class Said:
-    """`first`: seconds from the call to the first token's choice."""
+    """`first`: seconds from the call to the first token's choice, and the model's logits [vocabulary] there, before any penalty."""
 
     text: str
     ids: tuple[int, ...]
     first: float
+    logits: Tensor
 
 
 def generate(backbone: Backbone, assembly: Assembly, ids: Sequence[int], limit: int, penalty: float = 1.0) -> Said:
@@ -41,19 +42,24 @@ def generate(backbone: Backbone, assembly: Assembly, ids: Sequence[int], limit: 
             "positions: take a lower DPI or a smaller max_length"
         )
     heard = {*backbone.template.prefix, *ids}
-    position, given, said, first = assembly.next_position, list(ids), [], 0.0
-    for step in range(min(limit, room)):
-        places = torch.arange(position, position + len(given)).expand(backbone.axes, 1, -1)
-        logits = backbone.forward(torch.tensor([given]), places, assembly.cache)[0, -1].float()
-        token = int(penalised(logits, heard, penalty).argmax())
-        if step == 0:
-            first = time.perf_counter() - begun
-        if token in backbone.stop_ids:
-            break
-        position, given = position + len(given), [token]
+    position, said = assembly.next_position + len(ids), []
+    opening = logits = _behind(backbone, assembly, assembly.next_position, ids)
+    token = int(penalised(logits, heard, penalty).argmax())
+    first = time.perf_counter() - begun
+    while token not in backbone.stop_ids:
         said.append(token)
         heard.add(token)
-    return Said(str(backbone.tokenizer.decode(said, skip_special_tokens=True)), tuple(said), first)
+        if len(said) == min(limit, room):
+            break
+        logits = _behind(backbone, assembly, position, [token])
+        position += 1
+        token = int(penalised(logits, heard, penalty).argmax())
+    return Said(str(backbone.tokenizer.decode(said, skip_special_tokens=True)), tuple(said), first, opening)
+
+
+def _behind(backbone: Backbone, assembly: Assembly, position: int, ids: Sequence[int]) -> Tensor:
+    places = torch.arange(position, position + len(ids)).expand(backbone.axes, 1, -1)
+    return backbone.forward(torch.tensor([list(ids)]), places, assembly.cache)[0, -1].float()
 
 
 def penalised(logits: Tensor, heard: set[int], penalty: float) -> Tensor:

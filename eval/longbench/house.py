@@ -12,14 +12,16 @@ from typing import Any
 from cache_compiler.backbone import Backbone
 from cache_compiler.errors import ContextTooLong
 from cache_compiler.identity import Identity, identify
-from eval.arms import Bench
+from eval.arms import Bench, TextPage
 from renderer import preset, rasterise
 from renderer.types import PageImage
 from retrieval.embedder import Embedder, load_embedder
 from retrieval.types import Budget
 from retrieval.vectors import Vectors
 
-from .pages import Sheet, sheets
+from .drawn import DRAWN
+from .judge import Judge
+from .pages import Sheet, sheets, texts
 from .records import Record
 from .tasks import Protocol
 from .truncate import context_left
@@ -27,6 +29,13 @@ from .truncate import context_left
 # An image page takes two marks and at least one row of cells.
 _LEAST_POSITIONS = 3
 _KEPT = 8
+MAX_LENGTH = 31_500  # LongBench's, of a model of 32 Ki positions
+
+
+def usual_length(backbone: Backbone) -> int:
+    """Tokens that a prompt is cut to where nobody says otherwise: of a model that reads text alone, at most 500 below its positions, as
+    LongBench has it (3,500 of 4 Ki, 7,500 of 8 Ki). Pages take fewer rows than their text has tokens."""
+    return MAX_LENGTH if backbone.reads_images else max(64, min(MAX_LENGTH, backbone.max_positions - 500))
 
 
 @dataclass
@@ -34,22 +43,28 @@ class House:
     """Arms are made of it (`arms.make_arm`). Workers share it: whoever lays out, draws or compiles pages holds `lock`; decoding needs none.
 
     `max_tokens` None: the protocol's own limits; a number instead is for trying things out, and stands in the settings.
-    `budget` holds alpha, the cap and the two DPIs of `qv-pic`.
+    `budget` holds alpha, the cap and the two DPIs of `qv-pic`. `kl`: measure each answer's first token against full prefill.
     """
 
     backbone: Backbone
     protocol: Protocol
-    max_length: int = 31_500
+    max_length: int = MAX_LENGTH
     max_tokens: int | None = None
     embedder_name: str = "minilm"
     budget: Budget = field(default_factory=Budget)
+    kl: bool = False
     lock: threading.RLock = field(default_factory=threading.RLock)
     _laid: OrderedDict[tuple[str, str], list[Sheet]] = field(default_factory=OrderedDict)
 
     @cached_property
     def bench(self) -> Bench:
-        """Images, prefixes and page caches. Raises UnsupportedFamily where the model reads text alone."""
-        return Bench(self.backbone, preset(self.backbone.card.style, cell=self.backbone.cell))
+        """Images, prefixes and page caches. The style of a model that reads text alone draws nothing."""
+        cell = self.backbone.cell if self.backbone.reads_images else None
+        return Bench(self.backbone, preset(self.backbone.card.style, cell=cell))
+
+    @cached_property
+    def judge(self) -> Judge:
+        return Judge(self.bench)
 
     @cached_property
     def embedder(self) -> Remembering:
@@ -91,14 +106,28 @@ class House:
         """A record's pages, laid out once for the arms that follow each other. Call under `lock`."""
         key = (record.task, record.digest)
         if key not in self._laid:
-            context = record.context
-            if self.protocol.truncates and context.strip():
-                context = context_left(record, self.backbone.tokenizer, self.max_length)
             most = self.backbone.max_positions // _LEAST_POSITIONS
-            self._laid[key] = sheets(record, context, self.protocol, self.bench.style, most)
+            self._laid[key] = sheets(record, self._context(record), self.protocol, self.bench.style, most)
             if len(self._laid) > _KEPT:
                 self._laid.popitem(last=False)
         return self._laid[key]
+
+    def texts(self, record: Record, chunk: int) -> list[TextPage]:
+        """A record's context as runs of `chunk` token ids. Raises ContextTooLong where they pass the model's last position."""
+        pages = texts(record, self._context(record), self.backbone.tokenizer, chunk)
+        end = len(self.backbone.template.prefix) + sum(len(page.ids) for page in pages)
+        if end >= self.backbone.max_positions:
+            raise ContextTooLong(
+                f"{record.task} {record.id}: the text ends at position {end:,}, the model has {self.backbone.max_positions:,}; "
+                "take a smaller max_length"
+            )
+        return pages
+
+    def _context(self, record: Record) -> str:
+        """What arms read of it: all, or what the cut in the middle leaves. Pages of the records world are never cut."""
+        if record.task == DRAWN or not self.protocol.truncates or not record.context.strip():
+            return record.context
+        return context_left(record, self.backbone.tokenizer, self.max_length)
 
     def images(self, pages: Sequence[Sheet], dpis: Sequence[int]) -> list[PageImage]:
         """Each page at its DPI. Raises ContextTooLong as soon as they pass the model's last position, before any is encoded."""

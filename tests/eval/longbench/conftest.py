@@ -9,6 +9,7 @@ import torch
 
 from cache_compiler.backbone import Backbone
 from cache_compiler.load import load_backbone
+from cache_compiler.tiny import random_backbone
 from eval.longbench.arms import Reply
 from eval.longbench.records import Record, read
 
@@ -46,6 +47,12 @@ def rows() -> dict[str, list[Record]]:
 @pytest.fixture(scope="session")
 def backbone() -> Backbone:
     return load_backbone("reader")
+
+
+@pytest.fixture(scope="session")
+def llama() -> Backbone:
+    """A random model that reads text alone."""
+    return random_backbone(family="llama")
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import pytest
 
 from app.command import run as guarded
 from eval.longbench import command
+from eval.records import samples, write
 
 
 def quire(*words: object) -> int:
@@ -28,6 +29,24 @@ def test_the_fixture_goes_through_and_goes_on(protocol, fixtures, tmp_path, caps
     assert {path.name for path in tmp_path.iterdir()} >= {"results.jsonl", "summary.json", "table.md", "table.csv", "times.json"}
     assert quire(*words) == 0
     assert (tmp_path / "summary.json").read_bytes() == summary
+
+
+def test_records_have_a_table_of_their_own_and_leave_the_six_tasks_mean_alone(fixtures, tmp_path, capsys) -> None:
+    write(tmp_path / "records.jsonl", samples("build", 1, 2, 6, seed=3, each=1))
+    (tmp_path / "musique.jsonl").write_bytes((fixtures / "musique.jsonl").read_bytes())
+    words = (tmp_path, "--limit", 1, "--max-tokens", 2, "--arms", "image-full,image-pic+patch", "--kl", "--max-length", 400)
+    assert quire(*words, "--tasks", "musique,records", "--out", tmp_path / "both") == 0
+    said = capsys.readouterr().out
+    assert "not one of LongBench's six tasks" in said
+    assert "KL(full || arm)" in said
+    both = json.loads((tmp_path / "both" / "summary.json").read_text())
+    assert [list(arm["tasks"]) for arm in both["arms"]] == [["musique"]] * 2
+    costs = json.loads((tmp_path / "both" / "measures.json").read_text())
+    assert costs["image-full"]["records"]["kl_mean"] < 1e-9
+    assert costs["image-pic+patch"]["musique"]["kl_n"] == 1
+    assert quire(tmp_path / "records.jsonl", *words[1:], "--out", tmp_path / "alone") == 0
+    assert not (tmp_path / "alone" / "summary.json").exists()
+    assert (tmp_path / "alone" / "records.json").read_bytes() == (tmp_path / "both" / "records.json").read_bytes()
 
 
 def test_two_workers_give_the_bytes_of_one(fixtures, tmp_path) -> None:

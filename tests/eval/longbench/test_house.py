@@ -6,7 +6,7 @@ import numpy
 import pytest
 
 from cache_compiler.errors import ContextTooLong
-from eval.longbench.house import House, Remembering
+from eval.longbench.house import House, Remembering, usual_length
 from eval.longbench.tasks import GLYPH, OFFICIAL
 
 
@@ -59,6 +59,20 @@ def test_pages_beyond_the_last_position_are_told_before_any_is_encoded(backbone,
     monkeypatch.setattr(backbone.config, "max_position_embeddings", 40)
     with pytest.raises(ContextTooLong, match=r"page 3 .* the model has 40"):
         house.images(pages, [72] * len(pages))
+
+
+def test_text_beyond_the_last_position_is_told_before_any_is_compiled(llama, rows, monkeypatch) -> None:
+    house, record = House(llama, OFFICIAL), rows["musique"][0]
+    monkeypatch.setattr(llama.config, "max_position_embeddings", 60)
+    with pytest.raises(ContextTooLong, match="the model has 60"):
+        house.texts(record, 512)
+    assert house.texts(replace(record, context="Short."), 512)
+
+
+def test_a_model_that_reads_text_alone_cuts_below_its_positions_and_others_as_longbench_does(backbone, llama, monkeypatch) -> None:
+    assert usual_length(backbone) == usual_length(llama) == 31_500
+    monkeypatch.setattr(llama.config, "max_position_embeddings", 8192)
+    assert usual_length(llama) == 7692
 
 
 def test_passages_are_embedded_once_and_give_the_embedders_own_vectors() -> None:

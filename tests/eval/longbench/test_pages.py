@@ -3,7 +3,8 @@
 import pytest
 
 from cache_compiler.errors import ContextTooLong
-from eval.longbench.pages import sheets
+from eval.longbench.errors import EmptyContext
+from eval.longbench.pages import sheets, texts
 from eval.longbench.tasks import GLYPH, OFFICIAL
 from renderer import preset
 
@@ -49,3 +50,13 @@ def test_more_pages_than_may_be_are_told(protocol, rows) -> None:
 
 def test_a_lone_surrogate_is_drawn_as_a_question_mark_and_stops_nothing(rows) -> None:
     assert sheets(rows["musique"][0], "Half \ud800 a character.", OFFICIAL, preset("reader"), 9)[0].text == "Half ? a character."
+
+
+def test_runs_of_text_end_to_end_are_the_tokens_of_the_whole(backbone, rows) -> None:
+    record = rows["musique"][0]
+    pages = texts(record, record.context, backbone.tokenizer, 40)
+    assert [len(page.ids) for page in pages[:-1]] == [40] * (len(pages) - 1)
+    ids = [token for page in pages for token in page.ids]
+    assert backbone.tokenizer.decode(ids) == record.context.rstrip("\n") + "\n\n"
+    with pytest.raises(EmptyContext):
+        texts(record, " \n", backbone.tokenizer, 40)
