@@ -109,3 +109,15 @@ def test_a_column_says_the_patch_where_some_page_has_one_and_a_line_what_a_turn_
     told = printed.sources(replace(bare, conversation=Turn("i" * 8, 3, 1, 2, 3, 4, 1, 0)), show_lines=False)
     assert "turn 3: 1 kept, 2 admitted, 4 recalled, 3 evicted; 1 row moved" in told
     assert "iiiiiiii" not in told
+
+
+def test_a_page_is_read_at_a_dpi_or_as_text(house):
+    from app.ask import answer
+    from app.types import Done as Answered
+
+    *_, last = answer(house.question("What is Brobo tower's staff?", top_k=1), house)
+    assert isinstance(last, Answered)
+    assert "at 120 DPI" in printed.pages(last.answer).splitlines()[1]
+    read = replace(last.answer, citations=tuple(replace(one, read_as="text") for one in last.answer.citations))
+    assert "as text" in printed.pages(read)
+    assert "DPI" not in printed.pages(read)

@@ -58,6 +58,7 @@ def test_an_answer_is_as_the_contract_says():
                 "ordinal": 3,
                 "width": 144.0,
                 "height": 72.0,
+                "read_as": "image",
                 "lines": [{"index": 4, "text": "a line", "box": [1.0, 2.0, 3.0, 4.0], "why": "holds the answer"}],
             }
         ],
@@ -163,3 +164,6 @@ def test_a_collection_names_its_model():
         "pages": 5,
         "model": "Glm4v",
     }
+    named = CollectionRow("default", {"model": "llama"}, "minilm", 384, "smollm2")
+    assert sent(wire.collection(named, 2, 5))["model"] == "smollm2"
+    assert sent(wire.citation(replace(CITATION, read_as="text")))["read_as"] == "text"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cache_compiler.card import Card, read_card
+from cache_compiler.card import TEXT, Card, read_card
 from cache_compiler.errors import ModelNotFound
 from cache_compiler.load import READER
 
@@ -24,6 +24,7 @@ def test_the_readers_card_names_its_page_style_and_what_it_can_be_asked() -> Non
 def test_fields_that_are_left_out_keep_their_defaults(tmp_path: Path) -> None:
     (tmp_path / "quire.json").write_text(json.dumps({"top_k": 3}), encoding="utf-8")
     assert read_card(tmp_path) == Card(top_k=3)
+    assert read_card(tmp_path, TEXT) == Card(style="text-a6", top_k=3, says=TEXT.says)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '"style"', '{"stile": "reader"}', "3"])

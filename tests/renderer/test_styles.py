@@ -21,6 +21,12 @@ def test_the_readers_page_has_twelve_lines_of_220_points():
     assert style.sentence_lines
 
 
+def test_a_page_of_text_is_small_and_its_picture_is_for_people():
+    style = preset("text-a6")
+    assert (style.text_width, style.lines, style.cell, style.newline) == (388, 26, 1, "break")
+    assert not style.sentence_lines
+
+
 def test_the_bundled_font_is_the_one_the_presets_name():
     assert read_font(FONT)[1] == FONT_SHA256
 

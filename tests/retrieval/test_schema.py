@@ -11,7 +11,8 @@ import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import CatalogueTooNew, RetrievalError
-from retrieval.schema import FORMAT, connect
+from retrieval.schema import APPLICATION, FORMAT, TABLES, connect
+from retrieval.types import CollectionRow
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
@@ -35,6 +36,26 @@ def test_a_newer_catalogue_is_refused_with_both_formats_and_left_as_it_was(tmp_p
     with pytest.raises(CatalogueTooNew, match=f"format {FORMAT + 1}, this version reads up to {FORMAT}"):
         Catalogue(path)
     assert path.read_bytes() == before
+
+
+def test_a_catalogue_of_the_first_format_is_brought_up_with_all_that_it_holds(tmp_path: Path) -> None:
+    path = tmp_path / "c.sqlite"
+    first = sqlite3.connect(path)
+    for statement in TABLES.replace(",\n    model TEXT NOT NULL DEFAULT ''", "").split(";")[:-1]:
+        first.execute(statement)
+    first.execute("INSERT INTO collections VALUES ('default', '{\"model\": \"glm4v\"}', 'minilm', 384)")
+    first.execute(f"PRAGMA application_id = {APPLICATION}")
+    first.execute("PRAGMA user_version = 1")
+    first.commit()
+    first.close()
+    catalogue = Catalogue(path)
+    old = CollectionRow("default", {"model": "glm4v"}, "minilm", 384)
+    new = CollectionRow("new", {"model": "llama"}, "minilm", 384, "smollm2")
+    catalogue.create_collection(new)
+    assert catalogue.collections() == [old, new]
+    assert [row.model_name for row in (old, new)] == ["glm4v", "smollm2"]
+    catalogue.close()
+    assert connect(path).execute("PRAGMA user_version").fetchone()[0] == FORMAT
 
 
 def test_a_file_that_is_no_catalogue_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
