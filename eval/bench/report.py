@@ -19,9 +19,10 @@ def model_report(facts: dict[str, Any]) -> str:
     """All tables of one model, from what its JSON holds."""
     settings = facts["settings"]
     head = (
-        f"## {facts['model']}: {settings['parameters'] / 1e6:.1f} M parameters, {settings['pages']} pages a question at "
+        f"## {facts['model']}: {settings['parameters'] / 1e6:.1f} M parameters, pages a question: {settings['pages']}, at "
         f"{'72 and 120' if settings['dpi'] == 'promote' else settings['dpi']} DPI, {settings['held']} in the collection\n\n"
-        f"Milliseconds; {settings['requests']} requests each way behind {settings['warmup']} that are not counted, the ways in turn."
+        f"Milliseconds; {settings['requests']} requests each way behind {settings['warmup']} that are not counted, the ways in turn; "
+        f"questions of {_span(facts['rows'][0]['question_tokens'])} tokens."
     )
     if settings["requests"] < 50:
         head += " With fewer than 50 requests, p99 is little more than the slowest one."

@@ -30,6 +30,7 @@ def by_way(requests: Sequence[Request]) -> list[Row]:
                     part: percentiles([request.parts[part] for request in found]) for part in PARTS if all(part in r.parts for r in found)
                 },
                 "rows": [min(request.rows for request in found), max(request.rows for request in found)],
+                "question_tokens": [min(request.question_tokens for request in found), max(request.question_tokens for request in found)],
                 "bytes_read": sum(request.bytes_read for request in found) / len(found),
             }
         )

@@ -32,6 +32,7 @@ def test_a_way_has_its_parts_and_no_others() -> None:
     assert set(ram["parts"]) == {"retrieve", "question"}
     assert ram["first_token"]["p50"] == 3.0
     assert ram["rows"] == [100, 100]
+    assert ram["question_tokens"] == [16, 16]
 
 
 def test_answers_without_text_are_counted_apart() -> None:
