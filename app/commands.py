@@ -51,6 +51,8 @@ def estimate(args: argparse.Namespace) -> int:
 
 
 def ask(args: argparse.Namespace) -> int:
+    from cache_compiler.load import EMBEDDED
+
     from . import printed, wire
     from .ask import answer
     from .house import House
@@ -73,7 +75,7 @@ def ask(args: argparse.Namespace) -> int:
                     print(f"\n\n{printed.sources(event.answer, args.show_pages)}")
                     if doubt := printed.doubt(event.answer):
                         print(f"\n{doubt}")
-        if house.backbone.name == "reader":
+        if house.backbone.name in EMBEDDED:
             print(f"quire: {house.backbone.card.says}", file=sys.stderr)
     finally:
         house.close()

@@ -9,18 +9,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from cache_compiler.compile import compile_pages
 from cache_compiler.condition import condition, deficit
 from cache_compiler.form import cut
 from cache_compiler.patch_files import facts_for
 from cache_compiler.sealed import seal
 from cache_compiler.types import Canonical, Encoded
-from renderer import rasterise
 from renderer.types import Page, image_key
 
 from .errors import Cancelled
 from .patching import most_rank
 from .policy import adjacent
+from .reading import compile_batch, encode
 from .spread import Amount, evenly
 from .workshop import Workshop
 
@@ -81,10 +80,9 @@ def measure(
     """
     if not specimens:
         return Rates()
-    backbone, prefix = workshop.backbone, workshop.prefix
     for dpi in workshop.dpis:
         # Whatever is made ready once must not be counted against every batch.
-        compile_pages(backbone, [rasterise(specimens[0].pages[0], workshop.style, dpi)], prefix)
+        compile_batch(workshop, [specimens[0].pages[0]], dpi)
     kept: dict[str, Canonical] = {}
     wanted = {image_key(page.key, dpi) for one in specimens for page in one.pair or () for dpi in workshop.dpis}
     seen: dict[int, list[tuple[float, int]]] = {dpi: [] for dpi in workshop.dpis}
@@ -92,7 +90,7 @@ def measure(
     for number, (one, dpi) in enumerate((one, dpi) for one in specimens for dpi in workshop.dpis):
         _stop_if(cancelled)
         begun = time.perf_counter()
-        canonicals = compile_pages(backbone, [rasterise(page, workshop.style, dpi) for page in one.pages], prefix)
+        canonicals = compile_batch(workshop, one.pages, dpi)
         headers += [_cache_bytes(canonical) - canonical.bytes for canonical in canonicals]
         seen[dpi].append((time.perf_counter() - begun, sum(canonical.length for canonical in canonicals)))
         kept |= {canonical.key: canonical for canonical in canonicals if canonical.key in wanted}
@@ -146,9 +144,8 @@ def _patches(
     chosen = [pairs[number] for number in evenly(max(1, patched), len(pairs))]
     for page in {page.key: page for pair in chosen for page in pair}.values():
         for dpi in workshop.dpis:
-            if image_key(page.key, dpi) not in kept:
-                image = rasterise(page, workshop.style, dpi)
-                kept[image.key] = compile_pages(workshop.backbone, [image], workshop.prefix)[0]
+            if (key := image_key(page.key, dpi)) not in kept:
+                kept[key] = compile_batch(workshop, [page], dpi)[0]
     _pair(chosen[0], workshop, kept)
     found = []
     for number, pair in enumerate(chosen):
@@ -167,8 +164,7 @@ def _pair(pair: tuple[Page, Page], workshop: Workshop, kept: Mapping[str, Canoni
     rows, headers = 0, []
     for want in adjacent([page.key for page in pair], workshop.dpis):
         if want.page not in encoded:
-            image = rasterise(pair[1], workshop.style, int(want.page.rpartition("@")[2]))
-            encoded[want.page] = backbone.encode([image])[0]
+            encoded[want.page] = encode(workshop, pair[1], int(want.page.rpartition("@")[2]))
         canonical = kept[want.page]
         conditioned = condition(backbone, prefix, [encoded[want.page]], first=kept[want.given[0]])[-1]
         rank = min(workshop.policy.rank, most_rank(workshop, canonical.length))
