@@ -124,9 +124,10 @@ def _scatter(axes: Any, lines: Sequence[dict[str, Any]]) -> None:
 
 
 def _time(axes: Any) -> None:
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set(xscale="log", xlabel="time to the first token (s)", ylabel="F1 (%)", ylim=(0, None))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
 

@@ -21,6 +21,7 @@ from .plans import DPIS
 _Q1, _Q2, _Q3, _Q4 = (f"QV-PIC, Experiments, Q{number}" for number in (1, 2, 3, 4))
 _FULL = ("image-full@72", "image-full@120")
 _PICS = tuple(f"image-pic@{dpi}" for dpi in DPIS)
+_FULLS = tuple(f"image-full@{dpi}" for dpi in DPIS)
 
 
 def _settings(pic: str, full: str, what: str, key: str) -> tuple[Claim, ...]:
@@ -114,8 +115,8 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
             "More DPI does not always mean a higher score: in some tasks it falls.",
             _Q2,
             ("dpi-unsteady",),
-            _PICS,
-            unsteady(_PICS),
+            (*_PICS, *_FULLS),
+            unsteady(tuple(zip(_PICS, _FULLS, strict=True))),
             (reads_little(*_FULL),),
         ),
         Claim("The time to the first token grows with every step of DPI.", _Q2, ("dpi-time",), _PICS, rises(_PICS)),
