@@ -80,13 +80,10 @@ class PatchFiles:
         keys, damaged = [], []
         for path in self.paths(page):
             try:
-                key = key_of(facts_of(path))
-                if (key.page, key.digest) != (page, path.stem):
-                    raise BrokenSeal("the header is another patch's")
-                keys.append(key)
+                keys.append(_said_by(path, page))
             except FileNotFoundError:
                 continue  # removed since the folder was read
-            except (BrokenSeal, KeyError, TypeError):
+            except BrokenSeal:
                 damaged.append(path.stem)
         return Listing(tuple(keys), tuple(damaged))
 
@@ -108,10 +105,10 @@ class PatchFiles:
         """Remove one patch; returns it with its bytes, or nothing where it was not there."""
         path = self.path(page, name)
         try:
-            markers = self._markers(key_of(facts_of(path)))
+            markers = self._markers(_said_by(path, page))
         except FileNotFoundError:
             return []
-        except (BrokenSeal, KeyError, TypeError):
+        except BrokenSeal:
             # It cannot say any more what it was given: look for it everywhere.
             markers = list(self.folder.glob(f"given/*/*/{page}.{name}"))
         gone = _unlink(path)
@@ -125,12 +122,8 @@ class PatchFiles:
         """Remove a basis, and before it every patch that stands over it: without it they say nothing."""
         gone = [item for patch in self._over(name) for item in self.remove_patch(*patch)]
         path = self.basis_path(name)
-        try:
-            markers = [self._given(page) / f"{name}.basis" for page in facts_of(path)["pages"]]
-        except FileNotFoundError:
-            markers = []
-        except (BrokenSeal, KeyError, TypeError):
-            markers = list(self.folder.glob(f"given/??/*/{name}.basis"))
+        # Everywhere, for what its header says of its pages is unchecked.
+        markers = list(self.folder.glob(f"given/??/*/{name}.basis"))
         gone += _unlink(path)
         for marker in markers:
             marker.unlink(missing_ok=True)
@@ -193,9 +186,32 @@ def facts_for(key: PatchKey) -> dict[str, Any]:
 
 
 def key_of(facts: dict[str, Any]) -> PatchKey:
-    """The key in a file's header. Raises KeyError or TypeError where there is none."""
-    said = dict(facts["patch"])
-    return PatchKey(**{**said, "given": tuple(said["given"]), "left": tuple(said["left"])})
+    """The key in a file's header. Raises BrokenSeal where there is none."""
+    try:
+        said = dict(facts["patch"])
+        return PatchKey(**{**said, "given": tuple(said["given"]), "left": tuple(said["left"])})
+    except (KeyError, TypeError, ValueError) as error:
+        raise BrokenSeal("the header names no patch") from error
+
+
+def says(facts: dict[str, Any], key: PatchKey) -> bool:
+    """Whether a file's header is that of this very patch."""
+    try:
+        return key_of(facts) == key
+    except BrokenSeal:
+        return False
+
+
+def _said_by(path: Path, page: str) -> PatchKey:
+    """The key that a patch file's header gives, if it is the one that the file is named for: one flipped byte makes it another's, or no
+    key at all, and what a deletion must find would be looked for where it is not.
+
+    Raises FileNotFoundError and BrokenSeal.
+    """
+    key = key_of(facts_of(path))
+    if (key.page, key.digest) != (page, path.stem):
+        raise BrokenSeal("the header is another patch's")
+    return key
 
 
 def _read(name: str) -> tuple[str, str, str] | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,12 +18,14 @@ from torch import Tensor
 from .errors import CacheMiss, CorruptPatch, IdentityMismatch, PatchError
 from .identity import Identity
 from .patch import Basis, Factors, Patch, PatchKey
-from .patch_files import Listing, PatchFiles, facts_for, key_of
+from .patch_files import Listing, PatchFiles, facts_for, says
 from .ram import RamLayer
 from .sealed import BrokenSeal, Facts, seal, unseal
 from .types import Tier
 
 _CURE = "`quire patch form` makes it again"
+# The tensors of a patch's file, of which a pooled one has the coefficients alone, and of a basis's.
+_NAMES, _CHANNELS = ("rotary_left", "plain_left", "rotary_right", "plain_right"), ("rotary", "plain")
 # Pages whose list of patches is remembered.
 _LISTINGS = 4096
 # A folder that changed less than this before it was read may change again within the same tick of its clock, unseen.
@@ -133,11 +135,10 @@ class PatchStore:
             IdentityMismatch: it was formed by another model.
         """
         said = f"{key.page}: patch {key.digest} ({key})"
-        path = self.path(key)
-        parts, read = self._fetch(path, said, key.page, key)
+        parts, read = self._fetch(self.path(key), said, key.page, _NAMES if key.basis is None else _NAMES[:2], key)
         right = parts.tensors
         if key.basis is not None:
-            over, more = self._fetch(self.files.basis_path(key.basis), f"{said}: its basis {key.basis}", key.page)
+            over, more = self._fetch(self.files.basis_path(key.basis), f"{said}: its basis {key.basis}", key.page, _CHANNELS)
             left = parts.tensors["rotary_left"]
             right = {f"{name}_right": over.tensors[name].to(left.dtype) for name in ("rotary", "plain")}
             read += more
@@ -196,8 +197,8 @@ class PatchStore:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def _fetch(self, path: Path, said: str, page: str, key: PatchKey | None = None) -> tuple[_Parts, int]:
-        """The tensors of a file and the bytes read for them."""
+    def _fetch(self, path: Path, said: str, page: str, names: Sequence[str], key: PatchKey | None = None) -> tuple[_Parts, int]:
+        """The tensors of a file, which must be of these names, and the bytes read for them."""
         try:
             size = path.stat().st_size
         except FileNotFoundError as error:
@@ -207,7 +208,7 @@ class PatchStore:
         if kept is not None:
             return kept, 0
         facts, tensors = self._unseal(path, said, page)
-        if key is not None and (key_of(facts) != key or not {"rotary_left", "plain_left"} <= tensors.keys()):
+        if tensors.keys() != set(names) or (key is not None and not says(facts, key)):
             raise CorruptPatch(f"{said}: {path.name} holds another patch; {_CURE}", key=page)
         parts = self.ram.keep(_name(path), _Parts(tensors), _Parts.copied)
         if not path.exists():

@@ -13,8 +13,9 @@ import torch
 from cache_compiler.errors import CacheMiss, CorruptPatch, IdentityMismatch, PatchError
 from cache_compiler.identity import Identity
 from cache_compiler.patch import Basis, Factors, Patch, PatchKey
-from cache_compiler.patch_files import PatchFiles
+from cache_compiler.patch_files import PatchFiles, facts_for
 from cache_compiler.patch_store import PatchStore
+from cache_compiler.sealed import seal
 
 IDENTITY = Identity(**{field.name: f"{number}" * 8 for number, field in enumerate(fields(Identity))})
 A, B, C, D = (f"{number:032x}@72" for number in range(10, 14))
@@ -320,6 +321,40 @@ def test_a_damaged_patch_and_a_damaged_basis_go_without_a_trace(store: PatchStor
     store.files.basis_path(basis.digest).write_bytes(b"damage")
     store.remove_pages([A])
     assert files(store) == []
+
+
+@pytest.mark.parametrize("gone", [A, B, C])
+def test_a_flipped_byte_in_the_names_of_a_header_keeps_no_page_from_being_removed(tmp_path: Path, gone: str) -> None:
+    """Whatever the header says now, another page's key or none at all: nothing of it stays, and no one's removal fails."""
+    basis = shared_basis()
+    for number, name in enumerate((A, B, C)):
+        for bit in (0, 6):  # another digit, or no digit any more
+            store = PatchStore(tmp_path / f"{number}{bit}", IDENTITY)
+            store.put(made(key(B, A, C)))
+            store.put_basis(basis, [A, B, C])
+            for path in (store.path(key(B, A, C)), store.files.basis_path(basis.digest)):
+                data = bytearray(path.read_bytes())
+                data[data.index(name.encode()) + 3] ^= 1 << bit
+                path.write_bytes(bytes(data))
+            assert store.files.listing(B).damaged == (key(B, A, C).digest,)
+            assert len(store.remove_pages([gone])[0]) == 2
+            assert files(store) == []
+
+
+def test_a_sealed_file_that_is_no_patch_is_damage_and_no_other_error(store: PatchStore) -> None:
+    basis = shared_basis()
+    store.put_basis(basis, [A])
+    pooled = key(basis=basis.digest)
+    store.put(made(key()))
+    store.put(made(pooled, basis))
+    whole = store.path(pooled).read_bytes()
+    for facts in ({}, {"patch": "words"}, {"patch": 3}, {"patch": {"given": 1}}, {"patch": facts_for(key())}):
+        for path in (store.path(key()), store.path(pooled), store.files.basis_path(basis.digest)):
+            path.write_bytes(seal({**facts, "identity": IDENTITY.fingerprint}, {"rotary_left": torch.zeros(1)}))
+        store.path(pooled).write_bytes(whole)
+        for which in (key(), pooled):
+            with pytest.raises(CorruptPatch):
+                store.get(which)
 
 
 def test_a_removal_cut_short_is_finished_by_the_next(store: PatchStore) -> None:
