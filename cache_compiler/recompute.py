@@ -23,8 +23,9 @@ from .types import Assembly, Encoded
 
 
 @torch.inference_mode()
-def recompute(backbone: Backbone, context: Assembly, pages: Sequence[Encoded], rows: Sequence[int]) -> Assembly:
-    """Compute the cache rows `rows` again, all layers in one forward; `context` is left as it was. No rows: a plain copy.
+def recompute(backbone: Backbone, context: Assembly, pages: Sequence[Encoded], rows: Sequence[int], in_place: bool = False) -> Assembly:
+    """Compute the cache rows `rows` again, all layers in one forward; `context` is left as it was, unless `in_place` says that it need
+    not be: then it is written and handed back, and no copy is on the clock. No rows: nothing is computed.
 
     `pages` are the context's pages, encoded, in its order: their embeddings are what the rows start from.
 
@@ -32,7 +33,7 @@ def recompute(backbone: Backbone, context: Assembly, pages: Sequence[Encoded], r
         ValueError: the pages are not the context's, or a row is no page's.
     """
     require_same(context, pages)
-    made = copied(backbone, context)
+    made = context if in_place else copied(backbone, context)
     if not rows:
         return made
     at = torch.tensor(sorted(set(rows)))

@@ -102,15 +102,17 @@ class Bench:
         return self._timed("place", lambda: assemble(self.backbone, prefix, canonicals, room, patches))
 
     def recomputed(self, context: Assembly, pages: Sequence[Encoded], count: int, exact: bool = True) -> Assembly:
-        """The context with the first `count` rows of each page computed again in it (EPIC, arXiv 2410.15332). Adds "recompute" to `seconds`.
+        """The context, written on: the first `count` rows of each page computed again in it (EPIC, arXiv 2410.15332). Adds "recompute" to
+        `seconds`.
 
         `exact`: the first page stands where it was compiled, behind the native prefix, and is left as it is; else it is recomputed too.
         """
         rows, first = epic_rows(context, count), context.segments[0]
         if not exact:
             rows = [*range(first.first, min(first.last, first.first + count)), *rows]
-        made = self._timed("recompute", lambda: recompute(self.backbone, context, pages, rows))
-        made.seconds = context.seconds | made.seconds
+        before = dict(context.seconds)
+        made = self._timed("recompute", lambda: recompute(self.backbone, context, pages, rows, in_place=True))
+        made.seconds = before | made.seconds
         return made
 
     def encoded(self, pages: Sequence[Page]) -> list[Encoded]:

@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from app.command import build_parser, run
 from app.errors import BadRequest
 
+from .bench.command import add as add_ttft
 from .kamera_command import add_kamera, add_patch
+from .longbench.command import add as add_longbench
+from .questions.command import add as add_questions
 from .records import HELD_OUT
+from .report.command import add as add_report
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -58,24 +62,17 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     records.add_argument("--write", metavar="FILE", help="write the questions as such a file and stop")
     records.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
     records.set_defaults(run=_records)
+    add_longbench(group)
+    add_questions(group)
     add_kamera(group, _positive)
+    add_report(group)
 
 
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     group = commands.add_parser("bench", help="measure time", description="Measure time, always against the alternative.").add_subparsers(
         metavar="WHAT", required=True
     )
-    ttft = group.add_parser(
-        "ttft",
-        help="time to first token, with page caches and by full prefill",
-        description="Page caches in memory against a full prefill of the very same pages, in turn, in one run. The last line is one JSON document.",
-    )
-    ttft.add_argument("--pages", type=_positive, default=8, help="default: %(default)s")
-    ttft.add_argument("--dpi", type=_positive, default=72, help="default: %(default)s")
-    ttft.add_argument("--models", default="reader,random-small", help="comma-separated: reader, random-small (about 150 M), a directory")
-    ttft.add_argument("--runs", type=_positive, default=5, help="counted rounds; default: %(default)s")
-    ttft.add_argument("--warmups", type=int, default=1, help="rounds before them; default: %(default)s")
-    ttft.set_defaults(run=_ttft)
+    add_ttft(group)
     add_patch(group, _positive)
 
 
@@ -119,26 +116,6 @@ def _records(args: argparse.Namespace) -> int:
     print(table(rows))
     names = ("arms", "n", "pages", "lines", "each", "kind", "hops", "dpi", "seed", "data", "model")
     print(document("records", {name: getattr(args, name) for name in names}, bench, rows, clock(), questions=len(chosen)))
-    return 0
-
-
-def _ttft(args: argparse.Namespace) -> int:
-    from .experiment import stopwatch
-    from .pages import bench_for, filled_pages, question_of
-    from .ttft import measure, summarise
-
-    documents = []
-    for model in args.models.split(","):
-        bench = bench_for(model)
-        images = filled_pages(bench, args.pages, args.dpi)
-        question = question_of(bench, tokens=20)
-        clock = stopwatch()
-        rounds = measure(bench, images, question, args.runs, args.warmups, lambda line: print(f"  {line}", file=sys.stderr))
-        settings = {"pages": args.pages, "dpi": args.dpi, "runs": args.runs, "warmups": args.warmups, "question_tokens": 20, "tier": "ram"}
-        text, line = summarise(bench, rounds, settings, sum(image.tokens + 2 for image in images), clock())
-        print(text)
-        documents.append(line)
-    print("[" + ", ".join(documents) + "]")
     return 0
 
 

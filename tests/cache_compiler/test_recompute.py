@@ -65,6 +65,16 @@ def test_only_the_chosen_rows_change_and_the_given_context_does_not(backbone: Ba
     assert torch.equal(rows(made, 0, begin), before[:, :, :, :begin])
 
 
+def test_in_place_the_given_context_is_written_and_comes_out_as_the_copy_would(
+    backbone: Backbone, blind: Assembly, encoded: list[Encoded]
+) -> None:
+    rows = list(range(blind.segments[1].first, blind.segments[1].first + 3))
+    copy = recompute(backbone, blind, encoded, rows)
+    own = copied(backbone, blind)
+    assert recompute(backbone, own, encoded, rows, in_place=True) is own
+    assert torch.equal(own.cache.rotary_slab[:, :, :, : own.length], copy.cache.rotary_slab[:, :, :, : copy.length])
+
+
 def test_the_last_row_of_a_run_sees_the_fresh_rows_before_it(backbone: Backbone, blind: Assembly, encoded: list[Encoded]) -> None:
     """Chosen alone, it attends to reused rows; chosen with them, to fresh ones."""
     last = blind.length - 1
