@@ -28,6 +28,12 @@ def add(group: Any) -> None:
     )
     parser.add_argument("data", metavar="DATA", help="a jsonl file, or a folder of <task>.jsonl or <task>.parquet files")
     parser.add_argument(
+        "--documents",
+        metavar="DIR",
+        help='DATA holds questions on the documents in DIR ("doc", "page", "input", "answers", "language"), each asked over a window around its answer',
+    )
+    parser.add_argument("--words", type=_positive, default=600, help="of such a window; default: %(default)s")
+    parser.add_argument(
         "--tasks", help=f"comma-separated, of {','.join(TASKS)}; and records, which is none of the six; default: those of the six in DATA"
     )
     parser.add_argument("--arms", default="image-pic@72,image-pic@120,qv-pic", help="comma-separated; default: %(default)s")
@@ -62,11 +68,12 @@ def run(args: argparse.Namespace) -> int:
     from .results import Results, prepare
 
     arms = arms_named(args.arms)
-    rows = drawn.read(Path(args.data), drawn.chosen(args.tasks), args.limit)
-    budget = Budget(alpha=args.alpha, cap=args.cap)
-    check_budget(budget)
     folder = Path(args.out)
     prepare(folder)
+    data = _windows(args, folder) if args.documents else Path(args.data)
+    rows = drawn.read(data, drawn.chosen(args.tasks), args.limit)
+    budget = Budget(alpha=args.alpha, cap=args.cap)
+    check_budget(budget)
 
     from cache_compiler.load import load_backbone
 
@@ -89,6 +96,17 @@ def run(args: argparse.Namespace) -> int:
         measures.write(folder, costs)
     print("\n\n".join(filter(None, (*said, measures.text(costs)))))
     return 0
+
+
+def _windows(args: argparse.Namespace, folder: Path) -> Path:
+    """Questions on documents as LongBench's rows, kept beside the results: what was asked can be read there."""
+    from .documents import rows_of, write
+
+    made = rows_of(Path(args.data), Path(args.documents), args.words)
+    for passed in made.passed:
+        print(f"passed over: {passed}", file=sys.stderr)
+    write(folder / "questions.jsonl", made.rows)
+    return folder / "questions.jsonl"
 
 
 def _tables(

@@ -49,6 +49,18 @@ def test_records_have_a_table_of_their_own_and_leave_the_six_tasks_mean_alone(fi
     assert (tmp_path / "alone" / "records.json").read_bytes() == (tmp_path / "both" / "records.json").read_bytes()
 
 
+def test_questions_on_documents_are_asked_over_windows_of_them(tmp_path, capsys) -> None:
+    (tmp_path / "bees.txt").write_text("Bees are kept in hives. " * 40 + "The keeper is Ada. " + "Honey is sweet. " * 40, encoding="utf-8")
+    asked = [{"doc": "bees.txt", "page": None, "input": "Who keeps them?", "answers": [a], "language": "en"} for a in ("Ada", "Bob")]
+    (tmp_path / "qa.jsonl").write_text("\n".join(map(json.dumps, asked)), encoding="utf-8")
+    words = ("--documents", tmp_path, "--words", 50, "--arms", "image-pic@120", "--max-tokens", 2, "--out", tmp_path / "out")
+    assert quire(tmp_path / "qa.jsonl", *words) == 0
+    said = capsys.readouterr()
+    assert "passed over" in said.err
+    assert "Bob" not in (tmp_path / "out" / "questions.jsonl").read_text()
+    assert "multifieldqa_en" in said.out
+
+
 def test_two_workers_give_the_bytes_of_one(fixtures, tmp_path) -> None:
     words = (fixtures, "--tasks", "2wikimqa,triviaqa", "--arms", "image-pic", "--limit", 2, "--max-tokens", 2, "--max-length", 500)
     for workers in (1, 2):
