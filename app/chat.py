@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import secrets
 import signal
 import sys
@@ -29,6 +30,8 @@ SOME_FAILED = 1
 def chat(args: argparse.Namespace) -> int:
     """Ask on until the lines end. 0, or from a pipe 1 when a question failed: a script should hear of it."""
     collection = collection_name(args.collection)
+    if sys.stdin is None:
+        raise BadRequest("chat reads its questions from the standard input, which is closed", {"stdin": "closed"})
     house = House.open(settings_of(args))
     try:
         house.workshop.collection(collection)
@@ -107,6 +110,9 @@ class Chat:
 def _lines() -> Iterator[str]:
     """Lines of a pipe as they come; at a terminal, with a prompt and the keys of readline, where Ctrl-C takes the line back."""
     if not sys.stdin.isatty():
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            # A line that is no text is refused as a question; it must not end the others.
+            sys.stdin.reconfigure(errors="surrogateescape")
         yield from sys.stdin
         return
     with suppress(ImportError):  # input() works without it too, but has no memory of earlier lines

@@ -46,8 +46,9 @@ def _rank(said: str | None, default: int) -> tuple[int | None, bool]:
         return default, True
     if said == "full":
         return None, True
-    if not (said.isascii() and said.isdigit() and int(said) > 0):
-        raise BadRequest(f"--rank {said}: give a whole number from 1 on, or 'full'", {"rank": said})
+    # No rank has more digits, and Python reads no number of thousands of them.
+    if not (said.isascii() and said.isdigit() and len(said) <= 9 and int(said) > 0):
+        raise BadRequest(f"--rank {said[:20]}: give a whole number from 1 on, or 'full'", {"rank": said[:20]})
     return int(said), False
 
 

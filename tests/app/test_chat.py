@@ -43,6 +43,21 @@ def test_a_collection_that_is_not_there_ends_the_chat_before_it_begins(house: Ho
     assert main(["chat", "--collection", "No Name", "--home", str(house.workshop.home.root)]) == 2
 
 
+def test_a_line_of_a_pipe_that_is_no_text_is_refused_and_the_next_one_is_answered(house: House, monkeypatch, capsys):
+    pipe = io.TextIOWrapper(io.BytesIO(b"\xff\xfe\n" + RENEWAL.encode() + b"\n"), encoding="utf-8", errors="strict")
+    monkeypatch.setattr(sys, "stdin", pipe)
+    assert main(["chat", "--home", str(house.workshop.home.root)]) == 1
+    out, err = capsys.readouterr()
+    assert "cannot be read at its character 1" in err
+    assert out.strip()
+
+
+def test_a_closed_standard_input_is_said_before_anything_is_loaded(house: House, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdin", None)
+    assert main(["chat", "--model", "/nowhere", "--home", str(house.workshop.home.root)]) == 2
+    assert "standard input, which is closed" in capsys.readouterr().err
+
+
 def test_an_interrupt_stops_the_answer_and_not_the_chat(house: House, monkeypatch, capsys):
     forward, calls = house.backbone.forward, []
 

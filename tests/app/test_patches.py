@@ -52,6 +52,7 @@ def test_patches_are_formed_listed_and_dropped(home, capsys):
         (["form", "--kind", "orbit", "--together", "2"], "only one order"),
         (["form", "--rank", "0"], "a whole number from 1 on"),
         (["form", "--rank", "most"], "a whole number from 1 on"),
+        (["form", "--rank", "9" * 5000], "a whole number from 1 on"),
         (["form", "--collection", "../x"], "cannot name a collection"),
     ],
 )
