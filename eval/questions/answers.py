@@ -68,7 +68,9 @@ def answer(
         if results.note:
             print(results.note, file=sys.stderr)
         run(rows, arms, house.protocol, results)
-        return Answered(backbone.name, dict(results.done), settings, machine(backbone))
+        # An embedder may be a folder of this machine: its last name is enough for strangers.
+        told = settings | {"embedder": Path(settings["embedder"]).name}
+        return Answered(backbone.name, dict(results.done), told, machine(backbone))
 
 
 def _keep(house: House, arms: Sequence[str], rows: Mapping[str, Sequence[Record]]) -> None:

@@ -72,8 +72,8 @@ PUBLISHED: dict[str, Published] = {
     # Kamera
     "k-halves": Published("0.74 to 0.38", "accuracy, full prefill to blind reuse (MM-NIAH retrieval, Qwen2.5-VL)", "table 3", KAMERA),
     "k-restores": Published("0.72", "accuracy with a patch of rank 16, where full prefill has 0.74", "table 3", KAMERA),
-    "k-eta": Published("0.85 to 0.96", "share of the loss that a patch of rank 64 closes, six backbones", "table 7", KAMERA),
-    "k-equal-bytes": Published("0.82 / 0.55 / 0.31", "at the bytes of rank 16: patch, oracle tokens, first rows", "table 6", KAMERA),
+    "k-eta": Published("85 to 96 %", "share of the loss that a patch of rank 64 closes, six backbones", "table 7", KAMERA),
+    "k-equal-bytes": Published("82 % / 55 % / 31 %", "at the bytes of rank 16: patch, oracle tokens, first rows", "table 6", KAMERA),
     "k-flips": Published("96 % / 21 to 44 %", "changed answers that come back: patch, token methods", "figure 7", KAMERA),
     "k-orbit": Published("0.92", "eta of one patch for every order of the antecedents", "section 5", KAMERA),
     "k-recall": Published("0.81 to 0.96", "eta of a fresh patch at full turnover; a stale one has -2.85 to 0.29", "table 1", KAMERA),
@@ -81,7 +81,7 @@ PUBLISHED: dict[str, Published] = {
     "k-envelope": Published(
         "0.93 to 0.08", "eta of a patch formed without the pages that came in front, for 0 to 3 of them", "appendix D", KAMERA
     ),
-    "k-deep": Published("about 0.95", "of the patch's worth lies in its deep half", "table 2", KAMERA),
+    "k-deep": Published("about 95 %", "of the patch's worth lies in its deep half", "table 2", KAMERA),
 }
 
 

@@ -36,12 +36,15 @@ def as_json(document: Document) -> str:
 
 def markdown(document: Document) -> str:
     """The question, the command, a paragraph for each claim, the tables."""
-    parts = [f"# {document['title']}", "", document["asks"], "", f"After {document['source']}. {settings_sentence(document)}"]
+    parts = [f"# {document['title']}", "", document["asks"], "", f"After {document['source']}. {_cell(settings_sentence(document))}"]
     parts += ["", "    " + document["command"], "", "## The paper's claims, one by one", ""]
     for found in document["findings"]:
         model = f" ({_cell(found['model'])})" if len(document["models"]) > 1 else ""
         theirs = "; ".join(f"{one['shown']}: {one['what']}" for one in found["theirs"])
-        parts += [f"**{found['verdict'].capitalize()}{model}.** {found['says']} {found['why']} *Theirs: {theirs} ({found['where']}).*", ""]
+        parts += [
+            f"**{found['verdict'].capitalize()}{model}.** {found['says']} {_cell(found['why'])} *Theirs: {theirs} ({found['where']}).*",
+            "",
+        ]
     parts += ["## All together", "", note(document), "", _grid(*lines_table(document, document["overall"]))]
     if len(document["groups"]) > 1:
         for group in document["groups"]:
@@ -141,8 +144,8 @@ def _with(value: float, span: Sequence[float] | None, form: str = ".1f") -> str:
 
 
 def _cell(text: str) -> str:
-    # A bar or a newline of a name would end a cell.
-    return str(text).replace("|", "\\|").replace("\n", " ")
+    # A bar or a newline of a name would end a cell, and Markdown lets HTML through.
+    return str(text).replace("&", "&amp;").replace("<", "&lt;").replace("|", "\\|").replace("\n", " ")
 
 
 def _grid(heads: Sequence[str], body: Sequence[Sequence[str]]) -> str:
