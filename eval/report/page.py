@@ -50,12 +50,8 @@ def page(found: Found) -> str:
 
 def _small(results: Sequence[Result]) -> Html:
     """What must be known of the models before a figure is read."""
-    models = {
-        name: facts
-        for result in results
-        for name, facts in result.facts.get("models", {}).items()
-        if result.task in ("q1", "q2", "q3", "q4")
-    }
+    asked = [result for result in results if result.task in ("q1", "q2", "q3", "q4")]
+    models = {name: facts for result in asked for name, facts in result.facts["models"].items()}
     if not models:
         return Html("")
     said = "; ".join(f"{name}, {facts['machine']['parameters'] / 1e6:,.1f} million" for name, facts in models.items())
