@@ -49,7 +49,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     estimate.add_argument("--collection", help="a collection they would go into: what it has already is left out")
     estimate.add_argument("--replace", action="store_true", help="as with ingest: a file takes the place of another one of its name")
     estimate.add_argument(
-        "--files", type=_positive, default=200, help="files that are laid out, drawn evenly by size; default: %(default)s"
+        "--files", type=_positive, default=200, help="files that are laid out: the largest, and as many of all sizes; default: %(default)s"
     )
     estimate.add_argument("--sheets", type=_positive, default=2000, help="pages that are drawn, over all of them; default: %(default)s")
     estimate.add_argument("--pages", type=_positive, default=8, help="pages compiled at each DPI, in whole batches; default: %(default)s")

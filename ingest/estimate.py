@@ -1,7 +1,7 @@
 """Paths go in; an `Estimate` comes out: what taking them in would make, how large that would be, and how long it would take.
 
-Every file is really read, in a child process and within the limits. Documents drawn evenly by size are cut and drawn; the others are told from
-their characters. A few batches are compiled and patched, in memory. Nothing is stored.
+Every file is really read, in a child process and within the limits. The largest documents, and as many evenly by size among the others, are cut
+and drawn; what is left is told from its characters. A few batches are compiled and patched, in memory. Nothing is stored.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def estimate(
     """
     sample = sample or Sample()
     found = list(_files(paths))
-    chosen = _chosen([path for path, _ in found], sample.files)
-    survey = Survey(workshop, sample.sheets // max(1, len(chosen)), standing, cancelled)
+    largest, others = _chosen([path for path, _ in found], sample.files)
+    survey = Survey(workshop, sample.sheets, len(largest) + len(others), standing, cancelled)
     taken: dict[str, tuple[str, str]] = {}
     skipped: list[str] = []
     failed: list[Failure] = []
@@ -103,15 +103,17 @@ def estimate(
     reading, owed = 0.0, 0
     for number, (path, raw) in enumerate(found):
         progress(Progress(raw, "load", number, len(found)))
-        owed += number in chosen
+        owed += number in others
         begun = time.perf_counter()
         try:
             document = _read(path, document_name(raw), workshop, taken, standing, cancelled, replace)
             reading += time.perf_counter() - begun
             if document is None:
                 skipped.append(document_name(raw))
+            elif number in largest:
+                survey.take(document, _step(progress, raw), speaks=False)
             elif owed > 0 or not survey.drawn:
-                # A chosen file that failed or was skipped is made up for by the next that is read.
+                # A drawn file that failed or was skipped is made up for by the next that is read.
                 survey.take(document, _step(progress, raw))
                 owed -= 1
             else:
@@ -167,10 +169,14 @@ def _step(progress: Listener, name: str) -> Callable[[int, int], None]:
     return lambda done, total: progress(Progress(name, "rasterise", done, total))
 
 
-def _chosen(paths: Sequence[Path], files: int) -> set[int]:
-    """Places in the run of the files that are drawn: evenly by size, two at least, for one alone says nothing of the others."""
+def _chosen(paths: Sequence[Path], files: int) -> tuple[set[int], set[int]]:
+    """Places in the run of the files that are laid out: the largest, which weigh most and speak for themselves alone, and others drawn evenly
+    by size, which speak for the rest; four of these at least, for fewer say little of how files differ."""
     by_size = sorted(range(len(paths)), key=lambda number: (_size(paths[number]), number))
-    return {by_size[number] for number in evenly(max(2, files), len(by_size))}
+    files = min(max(4, files), len(by_size))
+    largest = min(files // 2, max(0, files - 4))
+    others = len(by_size) - largest
+    return set(by_size[others:]), {by_size[number] for number in evenly(files - largest, others)}
 
 
 def _size(path: Path) -> int:

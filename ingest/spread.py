@@ -44,7 +44,8 @@ def extrapolate(sizes: Sequence[float], measured: Table, rest: float) -> tuple[T
     """sizes [n] of the sampled parts and what was measured of them [n, k], to parts of together `rest` that were not sampled:
     totals [k] over both, and their variances [k].
 
-    The ratio estimator, with the variance of its prediction where that of a part grows with its size (Royall, Biometrika 57, 1970). One part
+    The ratio estimator, with the variance of its prediction where that of a part grows with its size (Royall, Biometrika 57, 1970); of few
+    parts it is made larger, so that two standard deviations hold the truth 19 times in 20 all the same (Student). One part
     alone says nothing of how parts differ: its standard deviation is then taken to be all that it adds.
     """
     total = measured.sum(axis=0)
@@ -56,7 +57,13 @@ def extrapolate(sizes: Sequence[float], measured: Table, rest: float) -> tuple[T
         return total + ratio * rest, (ratio * rest) ** 2
     x = np.asarray(sizes, np.float64)[:, None]
     scatter = ((measured - ratio * x) ** 2 / x).sum(axis=0) / (len(sizes) - 1)
-    return total + ratio * rest, scatter * rest * (known + rest) / known
+    return total + ratio * rest, scatter * rest * (known + rest) / known * (_student(len(sizes) - 1) / 2) ** 2
+
+
+def _student(freedom: int) -> float:
+    """The 97.5 % point of Student's t, by the first terms of its expansion in 1/freedom (Abramowitz and Stegun, 26.7.5)."""
+    z = 1.96
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
 
 
 def within(value: float, variance: float, counted: float = 0.0) -> Amount:

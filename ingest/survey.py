@@ -19,6 +19,7 @@ from renderer.types import Page, image_key
 from .chunk import chunk
 from .errors import Cancelled
 from .leaves import missing_keys
+from .reading import rows as rows_of
 from .spread import Amount, Table, evenly, extrapolate, within
 from .trial import Specimen, patch_bytes
 from .types import Document
@@ -39,10 +40,10 @@ class Standing:
 
 
 class Survey:
-    """What has been seen of a corpus so far. `sheets`: chunks of one document that are drawn."""
+    """What has been seen of a corpus so far. `sheets`: chunks that may be drawn, over the `documents` that are to be taken."""
 
-    def __init__(self, workshop: Workshop, sheets: int, standing: Standing | None, cancelled: Callable[[], bool]) -> None:
-        self.workshop, self.sheets, self.cancelled = workshop, sheets, cancelled
+    def __init__(self, workshop: Workshop, sheets: int, documents: int, standing: Standing | None, cancelled: Callable[[], bool]) -> None:
+        self.workshop, self.sheets, self.documents, self.cancelled = workshop, sheets, documents, cancelled
         self.standing = standing.workshop if standing is not None else None
         self.specimens: list[Specimen] = []
         self.drawn = self.sheets_drawn = 0
@@ -51,6 +52,8 @@ class Survey:
         self._measured: list[Table] = []
         self._within: list[Table] = []
         self._certain: list[Table] = []
+        # Whether a document speaks for those that are passed by: one that was taken for being large does not.
+        self._speaks: list[bool] = []
         self._pages: set[str] = set()
         self._pairs: set[tuple[str, str]] = set()
         # Of every page that was drawn: DPI -> (rows, bytes of its image).
@@ -70,14 +73,19 @@ class Survey:
         """Count a document by its characters alone."""
         self._rest += len(document.text)
 
-    def take(self, document: Document, step: Callable[[int, int], None]) -> None:
-        """Make a document's chunks and draw of them. Raises TooLarge as `chunk` does, the renderer's errors, and Cancelled."""
+    def take(self, document: Document, step: Callable[[int, int], None], speaks: bool = True) -> None:
+        """Make a document's chunks and draw of them. `speaks`: for those that are passed by, too.
+
+        Raises TooLarge as `chunk` does, the renderer's errors, and Cancelled.
+        """
         begun = time.perf_counter()
         chunks = chunk(document, "", self.workshop.style, self.workshop.limits)
         laid = [paginate(piece.text, self.workshop.style) for piece in chunks]
         seconds = time.perf_counter() - begun
         new, behind = self._fresh(laid)
-        drawn = evenly(max(2, self.sheets), len(chunks))
+        # What short documents leave over, longer ones may use.
+        share = (self.sheets - self.sheets_drawn) // max(1, self.documents - self.drawn)
+        drawn = evenly(max(2, share), len(chunks))
         rows = []
         for number, index in enumerate(drawn):
             if self.cancelled():
@@ -89,6 +97,7 @@ class Survey:
         counted = [len(chunks), sum(map(len, new)), len(self.workshop.dpis) ** 2 * sum(map(len, behind)), seconds]
         # From here on nothing fails: a document that does not go in adds nothing.
         self._sizes.append(len(document.text))
+        self._speaks.append(speaks)
         self._measured.append(np.array([*counted, *total]))
         self._within.append(np.array([*np.zeros(len(counted)), *variance]))
         self._certain.append(np.array([*counted, *table.sum(axis=0)]))
@@ -103,11 +112,16 @@ class Survey:
         """Every column over the whole corpus."""
         if not self._sizes:
             return {name: Amount() for name in self.names}
-        total, variance = extrapolate(self._sizes, np.array(self._measured), self._rest)
+        measured, open_, certain = (np.array(part) for part in (self._measured, self._within, self._certain))
+        # Where none speaks, all do.
+        speaks = np.array(self._speaks if any(self._speaks) else [True] * len(self._speaks))
+        sizes = np.array(self._sizes)[speaks]
+        total, variance = extrapolate(sizes.tolist(), measured[speaks], self._rest)
+        total = total + measured[~speaks].sum(axis=0)
         # What a document's own drawing leaves open is open once more in all that is told from it.
-        share = (sum(self._sizes) + self._rest) / sum(self._sizes)
-        variance = variance + share**2 * np.array(self._within).sum(axis=0)
-        certain = np.array(self._certain).sum(axis=0)
+        share = (sizes.sum() + self._rest) / sizes.sum()
+        variance = variance + share**2 * open_[speaks].sum(axis=0) + open_[~speaks].sum(axis=0)
+        certain = certain.sum(axis=0)
         return {name: within(*map(float, found)) for name, *found in zip(self.names, total, variance, certain, strict=True)}
 
     # -- one document ------------------------------------------------------------------------------------------------
@@ -138,8 +152,7 @@ class Survey:
         for page in pages:
             if page.key not in self._faces:
                 images = [rasterise(page, self.workshop.style, dpi) for dpi in self.workshop.dpis]
-                # The page owns its two marks.
-                self._faces[page.key] = {image.dpi: (image.tokens + 2, len(image.png())) for image in images}
+                self._faces[page.key] = {image.dpi: (rows_of(self.workshop, page, image), len(image.png())) for image in images}
         seconds = time.perf_counter() - begun
         found: list[float] = []
         for dpi in self.workshop.dpis:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from ingest import estimate as estimating
 from ingest.errors import Cancelled
 from ingest.estimate import Sample, estimate
 from ingest.pipeline import ingest
@@ -69,15 +70,29 @@ def test_of_a_large_corpus_a_part_is_drawn_and_the_range_holds_the_truth(worksho
     for number in range(12):
         (folder / f"{number:02}.txt").write_text("\n".join(f"The {number}. ledger says {line} of it." for line in range(6 + 5 * number)))
     whole = estimate([folder], workshop, QUICK)
-    part = estimate([folder], workshop, replace(QUICK, files=4, sheets=12))
-    assert (whole.drawn, part.drawn) == (12, 4)
-    assert part.sheets <= 12 < whole.sheets
+    part = estimate([folder], workshop, replace(QUICK, files=6, sheets=18))
+    assert (whole.drawn, part.drawn) == (12, 6)
+    assert part.sheets <= 18 < whole.sheets
     assert part.characters == whole.characters
     assert part.files == 12
     for told, true in [(part.pages, whole.pages), *((part.rows[dpi], whole.rows[dpi]) for dpi in workshop.dpis)]:
         assert told.low < told.value < told.high
         assert told.low <= true.value <= told.high
-        assert told.value == pytest.approx(true.value, rel=0.25)
+        assert told.value == pytest.approx(true.value, rel=0.1)
+
+
+def test_the_largest_files_are_always_drawn_and_of_the_others_some_of_every_size(tmp_path: Path) -> None:
+    paths = []
+    for number in range(20):
+        paths.append(tmp_path / f"{number * 7 % 20:02}")
+        paths[-1].write_bytes(b"x" * (number + 1))
+    assert estimating._chosen(paths, 8) == ({16, 17, 18, 19}, {2, 6, 10, 14})
+    largest, others = estimating._chosen(paths, 100)
+    assert largest | others == set(range(20))
+    assert largest & others == set()
+    assert [len(part) for part in estimating._chosen(paths, 1)] == [0, 4]
+    assert estimating._chosen([tmp_path / "gone"], 1) == (set(), {0})
+    assert estimating._chosen([], 8) == (set(), set())
 
 
 def test_a_file_that_cannot_be_read_is_a_line_as_in_ingest_and_the_rest_goes_on(workshop: Workshop, records: Path) -> None:

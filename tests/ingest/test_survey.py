@@ -19,8 +19,8 @@ def nothing(*_: object) -> None:
     pass
 
 
-def survey(workshop: Workshop, sheets: int = 100) -> Survey:
-    return Survey(workshop, sheets, None, lambda: False)
+def survey(workshop: Workshop, sheets: int = 100, documents: int = 1) -> Survey:
+    return Survey(workshop, sheets, documents, None, lambda: False)
 
 
 def test_a_page_that_two_documents_share_is_counted_once_and_so_are_its_patches(workshop: Workshop) -> None:
@@ -61,6 +61,23 @@ def test_of_a_long_document_a_part_is_drawn_and_only_what_hangs_on_drawing_gets_
         assert rows.low <= true[f"rows@{dpi}"].value <= rows.high
         assert not rows.exact
         assert true[f"rows@{dpi}"].exact
+
+
+def test_a_document_that_speaks_for_itself_alone_does_not_decide_what_the_others_are(workshop: Workshop) -> None:
+    """Short files have more pages for their characters than one long file."""
+    found = survey(workshop, documents=2)
+    found.take(document("long", 100), nothing, speaks=False)
+    found.take(document("short", 2, first=500), nothing)
+    found.pass_by(document("other", 2, first=700))
+    long, short = found._measured[0][1], found._measured[1][1]
+    assert found.totals()["pages"].value == pytest.approx(long + 2 * short)
+
+
+def test_what_a_short_document_leaves_over_a_long_one_may_use(workshop: Workshop) -> None:
+    found = survey(workshop, sheets=7, documents=2)
+    found.take(document("short", 2), nothing)
+    found.take(document("long", 300, first=100), nothing)
+    assert found.sheets_drawn == 7
 
 
 def test_a_document_that_is_passed_by_counts_by_its_characters(workshop: Workshop) -> None:
