@@ -24,9 +24,9 @@ def page(found: Found) -> str:
         held = [result for result in found.results if result.task == task]
         if not held:
             parts.append(missing(task))
-        for result in held:
+        for number, result in enumerate(held, 1):
             try:
-                parts.append(section(result))
+                parts.append(section(result, number))
                 said += findings(result)
             except (KeyError, TypeError, ValueError, IndexError, StopIteration, AttributeError) as error:
                 raise EvalError(

@@ -28,10 +28,14 @@ _PLOT = re.compile(r"[a-z0-9][a-z0-9-]{0,60}")
 LARGEST_PLOT = 8 << 20
 
 
-def section(result: Result) -> Html:
-    """Raises KeyError, TypeError, ValueError, IndexError or StopIteration on a document of another form."""
+def section(result: Result, number: int = 1) -> Html:
+    """`number`: which of several results of one task it is; from the second on the heading says where it lies.
+
+    Raises KeyError, TypeError, ValueError, IndexError or StopIteration on a document of another form.
+    """
     made = {"kamera": _kamera, "ttft": _ttft}.get(result.task, _question)(result)
-    return tag("section", tag("h2", NAMES[result.task]), *made, id=result.task)
+    name = NAMES[result.task] + (f" ({result.place})" if number > 1 else "")
+    return tag("section", tag("h2", name), *made, id=result.task if number == 1 else f"{result.task}-{number}")
 
 
 def missing(task: str) -> Html:

@@ -57,6 +57,13 @@ def test_every_link_leads_to_a_part_and_missing_parts_are_named(parsed, results)
     assert page(find(results)).count("Not there: no results of this part") == 3
 
 
+def test_two_results_of_one_task_both_stand_under_names_of_their_own(results) -> None:
+    shutil.copytree(results / "q3", results / "other")
+    said = page(find(results))
+    assert said.count('id="q3"') == said.count('id="q3-2"') == 1
+    assert "(q3/results.json)" in said
+
+
 def test_a_document_of_another_form_is_named_and_not_passed_over(results) -> None:
     path = results / "q3" / "results.json"
     facts = json.loads(path.read_text(encoding="utf-8"))
