@@ -12,6 +12,8 @@ AppError
 ├── BadSettings        a setting of that name or value there is not
 ├── RemoteRefused      serving beyond this machine without being told twice
 ├── UnknownConversation  no conversation of that id: never begun, closed, or the least recently used of too many
+├── Unchecked          nobody has examined the model: it has no verdict in this home
+├── ModelRefused       the doctor examined the model and refused it
 ├── BadConversation    an id that is none, or that belongs to a conversation over another collection
 └── DiskFull           no room left where the home is
 """
@@ -93,6 +95,14 @@ class BadConversation(AppError):
     pass
 
 
+class Unchecked(AppError):
+    pass
+
+
+class ModelRefused(AppError):
+    pass
+
+
 class DiskFull(AppError):
     pass
 
@@ -122,6 +132,8 @@ TABLE: dict[type[Exception], Row] = {
     RemoteRefused: Row(500, WRONG_USE),
     UnknownConversation: Row(404, NOT_FOUND),
     BadConversation: Row(422, WRONG_USE),
+    Unchecked: Row(503, INSTALLATION),
+    ModelRefused: Row(503, INSTALLATION),
     DiskFull: Row(507, STORAGE),
     # -- files: what a person can mend in the file is 4xx
     files.IngestError: Row(500, INTERNAL),
@@ -159,6 +171,7 @@ TABLE: dict[type[Exception], Row] = {
     cache.CacheMiss: Row(409, STORAGE),
     cache.CorruptCache: Row(409, STORAGE),
     cache.StoreUnwritable: Row(507, STORAGE),
+    cache.BadVerdict: Row(503, INSTALLATION),
     cache.ContextTooLong: Row(422, WRONG_USE),
     cache.PatchError: Row(500, STORAGE),
     cache.PatchMismatch: Row(409, STORAGE),

@@ -10,6 +10,7 @@ CacheError
 ├── CacheMiss               no cache for that page at that DPI
 ├── CorruptCache            a cache file whose bytes are not those that were written
 ├── StoreUnwritable         the store's folder cannot be written
+├── BadVerdict              a verdict's file that cannot be read, or that speaks of another model
 ├── ContextTooLong          more positions than the model has
 ├── PatchError
 │   ├── PatchMismatch       a patch of another page, shape or model
@@ -71,6 +72,10 @@ class CorruptCache(CacheError):
 
 
 class StoreUnwritable(CacheError):
+    pass
+
+
+class BadVerdict(CacheError):
     pass
 
 
