@@ -39,10 +39,11 @@ def _read(
 
 
 def orbit(lab: Lab, sample: Sample, number: int) -> dict[str, Any]:
-    """Every other ordering of B's antecedents: its own patch, the canonical order's patch transferred, and one orbit patch (section 5).
+    """One patch for every ordering of B's antecedents (section 5), in two ways.
 
-    The orbit patch is the mean of Delta over all orderings but the one under test. With two antecedents one ordering is left, so that orbit
-    and transfer are the same.
+    `all orders`: the patch as it is stored, the mean of Delta over all orderings, at each of them; beside it the ordering's own patch.
+    `held out`: every ordering but the first, by the first one's patch transferred and by the mean over all orderings but the one under
+    test, as the paper tests it. Of two antecedents one ordering is then left, so that the mean and the transfer are the same.
     """
     *given, last = lab.leaves(sample.pages)
     by_key = {leaf.image.key: leaf for leaf in given}
@@ -52,15 +53,18 @@ def orbit(lab: Lab, sample: Sample, number: int) -> dict[str, Any]:
     total = deltas[0]
     for delta in deltas[1:]:
         total = total + delta
-    stored = _patch(deltas[orders.index(given)], given, last.canonical)
+    first = _patch(deltas[orders.index(given)], given, last.canonical)
+    stored = _patch(total.scaled(1 / len(orders)), given, last.canonical)
     readings = []
     for index, (order, pages, delta) in enumerate(zip(orders, held, deltas, strict=True)):
+        exact = _patch(delta, order, last.canonical)
+        facts = {"setting": f"K = {len(given)}, all orders", "unit": index}
+        readings += _read(lab, sample, pages, last.canonical, {"exact": exact, "stored": stored}, facts)
         if order == given:
             continue
-        rest = (total + delta.scaled(-1.0)).scaled(1 / (len(orders) - 1))
-        patches = {"exact": _patch(delta, order, last.canonical), "transfer": stored, "orbit": _patch(rest, order, last.canonical)}
-        facts = {"setting": f"K = {len(given)}", "unit": index}
-        readings += _read(lab, sample, pages, last.canonical, patches, facts)
+        rest = _patch((total + delta.scaled(-1.0)).scaled(1 / (len(orders) - 1)), order, last.canonical)
+        facts = {"setting": f"K = {len(given)}, held out", "unit": index}
+        readings += _read(lab, sample, pages, last.canonical, {"exact": exact, "transfer": first, "orbit": rest}, facts)
     return {"readings": readings}
 
 

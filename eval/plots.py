@@ -80,10 +80,10 @@ def _by_bytes(axes: Any, lines: Sequence[Line]) -> None:
 
 
 def _by_setting(what: str, shown: dict[str, str]) -> Any:
-    """eta over the settings of a run, a line an arm."""
+    """eta over the settings of a run, a line an arm; settings that end alike ("K = 2, held out") stand together."""
 
     def figure(axes: Any, lines: Sequence[Line]) -> None:
-        settings = list(dict.fromkeys(line["setting"] for line in lines))
+        settings = sorted(dict.fromkeys(line["setting"] for line in lines), key=lambda setting: setting.partition(", ")[2])
         for number, (arm, said) in enumerate(shown.items()):
             # An arm may be measured in some settings only.
             found = [
@@ -91,7 +91,7 @@ def _by_setting(what: str, shown: dict[str, str]) -> Any:
             ]
             _line(axes, number, [at for at, _ in found], [line for _, line in found], "eta_answer", said)
         axes.axhline(0, color="#777777", linewidth=1, linestyle=":")
-        axes.set_xticks(range(len(settings)), settings)
+        axes.set_xticks(range(len(settings)), [setting.replace(", ", "\n") for setting in settings])
         axes.set(xlabel=what, ylabel="eta (share of blind reuse's KL that is closed)")
 
     return figure
@@ -123,7 +123,12 @@ _DRAWN = {
     "kl-by-bytes": _by_bytes,
     "orbit": _by_setting(
         "antecedents before the page",
-        {"exact": "the ordering's own patch", "orbit": "orbit patch, this ordering held out", "transfer": "first order's patch"},
+        {
+            "exact": "the ordering's own patch",
+            "stored": "one stored orbit patch",
+            "orbit": "orbit patch, this ordering held out",
+            "transfer": "first order's patch",
+        },
     ),
     "recall": _by_setting("share of the window that was turned over", {"fresh": "fresh patch", "stale": "patch frozen at eviction"}),
     "envelope": _by_setting("pages from elsewhere in front", {"rebuilt": "patch formed with them", "stale": "patch formed without them"}),
