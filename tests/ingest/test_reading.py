@@ -14,12 +14,15 @@ from cache_compiler.patch import PatchKey
 from cache_compiler.template import text_page_ids
 from cache_compiler.tiny import random_backbone
 from ingest.home import Home
+from ingest.load import load
 from ingest.opening import open_workshop
 from ingest.patching import Encodings, make, most_rank, pages_of
 from ingest.pipeline import ingest
 from ingest.reading import encode
 from ingest.remove import remove_document, remove_orphans
 from ingest.repair import Repaired, repair
+from ingest.survey import Survey
+from ingest.trial import measure
 from ingest.workshop import Workshop
 from renderer import pages as lay_out
 from retrieval.embedder import Embedder
@@ -127,6 +130,21 @@ def test_a_page_is_patched_for_the_one_before_it_and_comes_nearer_to_a_whole_for
         truth, alone = (getattr(item, channel)[1:].float() for item in (whole, bare))
         left = (alone + getattr(full, channel).product(alone.shape[1]) - truth).norm()
         assert left < 0.05 * (alone - truth).norm()
+
+
+def test_a_forecast_of_text_counts_the_rows_and_the_patch_that_ingest_makes(taken: Workshop, open_text: Read, texts: Path) -> None:
+    fresh = open_text(taken.home.root.with_name("fresh"))
+    survey = Survey(fresh, 100, 2, None, lambda: False)
+    for path in sorted(texts.iterdir()):
+        survey.take(load(path, path.name, str(path), fresh.limits, lambda: False), lambda *_: None)
+    totals = survey.totals()
+    made = [ref for name in ("long.txt", "short.txt") for ref in refs(taken, name)]
+    assert totals["rows@120"].value == sum(ref.rows[120] for ref in made)
+    assert totals["patches"].value == 1
+    rates = measure(survey.specimens, fresh, 1, lambda *_: None, lambda: False)
+    assert (rates.pages, rates.patches) == (len(made), 1)
+    (key,) = taken.store.patches.keys()
+    assert taken.store.patches.get(key).patch.bytes == totals["patch_bytes"].value
 
 
 def test_what_is_damaged_or_missing_is_made_again_to_the_same_bytes(taken: Workshop) -> None:
