@@ -201,7 +201,9 @@ def _plot(folder: Path, file: str, title: str, alt: str) -> Html:
             path = folder / f"{file}.{kind}"
             if path.is_file() and path.stat().st_size <= LARGEST_PLOT:
                 data = base64.b64encode(path.read_bytes()).decode("ascii")
-                return tag("figure", tag("img", src=f"data:{media};base64,{data}", alt=alt), tag("figcaption", title))
+                picture = tag("img", src=f"data:{media};base64,{data}", alt=alt)
+                # Small print of a figure is kept readable on a narrow screen: it scrolls in its own box.
+                return tag("figure", tag("div", picture, tabindex="0", role="group", aria_label=title), tag("figcaption", title))
     return paragraph(f"Not there: the figure “{title}” was not found beside the results.", class_="missing")
 
 

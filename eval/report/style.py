@@ -45,7 +45,9 @@ th.theirs, td.theirs { background: var(--theirs); border-left: 3px solid var(--t
 .seen { color: var(--seen); } .not-seen { color: var(--not); } .not-testable, .not-measured { color: var(--open); border-style: dashed; }
 .missing { border: 1px dashed var(--quiet); border-radius: 6px; padding: .7rem 1rem; color: var(--quiet); }
 figure { margin: 1.2rem 0; }
-figure img { display: block; width: 100%; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; }
+figure > div { overflow-x: auto; }
+figure > div:focus-visible { outline: 2px solid var(--link); outline-offset: 2px; }
+figure img { display: block; width: 100%; min-width: 34rem; height: auto; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .4rem; }
 details summary { cursor: pointer; color: var(--link); }
 @media print { details > * { display: block; } .scroll { overflow: visible; } }
 """
