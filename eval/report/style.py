@@ -30,7 +30,7 @@ pre { background: var(--box); border: 1px solid var(--line); border-radius: 6px;
 table { border-collapse: collapse; width: 100%; font-size: .88rem; line-height: 1.4; font-variant-numeric: tabular-nums; }
 caption { text-align: left; padding: .6rem .75rem; color: var(--quiet); font-size: .85rem; }
 th, td { padding: .38rem .75rem; text-align: left; vertical-align: top; border-top: 1px solid var(--line); }
-thead th { font-size: .8rem; background: var(--box); vertical-align: bottom; }
+thead th { font-size: .8rem; white-space: nowrap; background: var(--box); vertical-align: bottom; }
 tbody th { font-weight: 500; white-space: nowrap; }
 td { white-space: nowrap; }
 .number { text-align: right; }
