@@ -22,8 +22,6 @@ from .published import quoted
 
 Verdict = Literal["seen", "not seen", "not testable", "not measured"]
 
-# Points of F1. Full prefill below it reads next to nothing, and what is lost of nothing cannot be told.
-LEAST_F1 = 5.0
 # Points of F1: two arms are said to be alike when the interval of their difference stays within it.
 ALIKE = 3.0
 # Share of the rows between all low and all high that promotion took: above it, promoting is hardly choosing.
@@ -199,7 +197,7 @@ def unsteady(steps: Sequence[tuple[str, str]]) -> Test:
         found = [(g, low, high, view.gap(high, low, (g,))) for g in view.groups for low, high in itertools.pairwise(read)]
         falls = [(g, low, high, gap) for g, low, high, gap in found if gap.interval is not None and gap.interval[1] < 0]
         if falls:
-            said = "; ".join(f"{g}: {low} to {high} {_points(gap)}" for g, low, high, gap in falls)
+            said = "; ".join(f"{g}: {low} to {high} {points(gap)}" for g, low, high, gap in falls)
             return "seen", f"F1 falls in {len(falls)} of {len(found)} steps, clear of the interval: {said}."
         down = sum(gap.points < 0 for _, _, _, gap in found)
         return "not seen", f"In {down} of {len(found)} steps F1 is lower than one step before, and in none of them clear of its interval."
@@ -222,64 +220,15 @@ def many_times_sooner(pairs: Sequence[tuple[str, str]], times: float) -> Test:
     return test
 
 
-# Doubts
-
-
-def reads_little(*full: str) -> Doubt:
-    """Full prefill scores next to nothing."""
-
-    def doubt(view: View) -> str:
-        known = [(arm, view.mean(arm)) for arm in full if view.has(arm)]
-        low = [(arm, score) for arm, score in known if score < LEAST_F1]
-        if not known or len(low) < len(known):
-            return ""
-        said = ", ".join(f"{arm} {score:.1f}" for arm, score in low)
-        return f"Even full prefill scores next to nothing here (F1: {said}; at least {LEAST_F1:g} is asked), so no loss can be told."
-
-    return doubt
-
-
-def nothing_lost(full: str, pic: str) -> Doubt:
-    """Blind reuse loses nothing that the items could show, so there is nothing to repair."""
-
-    def doubt(view: View) -> str:
-        if not (view.has(full) and view.has(pic)):
-            return ""
-        gap = view.gap(full, pic)
-        if gap.interval is not None and gap.interval[0] > 0:
-            return ""
-        return f"There is no loss to repair: full prefill ({full}) lies {_points(gap)} above {pic}."
-
-    return doubt
-
-
-def no_detail(low: str, high: str) -> Doubt:
-    """The higher DPI itself brings nothing, so choosing where to use it cannot either."""
-
-    def doubt(view: View) -> str:
-        gap = view.gap(high, low)
-        if gap.interval is not None and gap.interval[0] > 0:
-            return ""
-        return f"Finer pages bring nothing here to begin with: {high} lies {_points(gap)} above {low}."
-
-    return doubt
-
-
-def other_reader(view: View) -> str:
-    """Text and images are read by two models."""
-    if view.text_model == view.model:
-        return ""
-    return f"Images are read by {view.model} and text by {view.text_model}: their difference is one of models, not of what a page is compiled from."
-
-
 # Sentences
 
 
 def _scores(view: View, a: str, b: str, gap: Gap) -> str:
-    return f"F1 {view.mean(a):.1f} ({a}) against {view.mean(b):.1f} ({b}): {_points(gap)} over {gap.n} questions."
+    return f"F1 {view.mean(a):.1f} ({a}) against {view.mean(b):.1f} ({b}): {points(gap)} over {gap.n} questions."
 
 
-def _points(gap: Gap) -> str:
+def points(gap: Gap) -> str:
+    """A difference with its interval, as sentences have it."""
     return f"{gap.points:+.1f} points" + ("" if gap.interval is None else f" ({gap.interval[0]:+.1f} to {gap.interval[1]:+.1f})")
 
 

@@ -2,20 +2,8 @@
 
 from __future__ import annotations
 
-from .claims import (
-    Claim,
-    alike,
-    better,
-    both,
-    many_times_sooner,
-    no_detail,
-    nothing_lost,
-    other_reader,
-    reads_little,
-    rises,
-    sooner,
-    unsteady,
-)
+from .claims import Claim, alike, better, both, many_times_sooner, rises, sooner, unsteady
+from .doubts import no_detail, nothing_lost, other_reader, reads_little
 from .plans import DPIS
 
 _Q1, _Q2, _Q3, _Q4 = (f"QV-PIC, Experiments, Q{number}" for number in (1, 2, 3, 4))
