@@ -60,6 +60,9 @@ class Alive(Wire):
 class Ready(Wire):
     ready: bool
     reason: str | None = None
+    model: str | None = None
+    # The doctor's word of the model; unchecked: it has none, and is used all the same.
+    verdict: Literal["trusted", "degraded", "unchecked"] | None = None
 
 
 # -- what goes out: documents and jobs -------------------------------------------------------------------------------------
@@ -154,6 +157,16 @@ class ModelLimits(Wire):
     top_k: int
 
 
+class Verdict(Wire):
+    """What `quire doctor` found of the model; `unchecked`: nobody has examined it, and all else is empty."""
+
+    word: Literal["trusted", "degraded", "unchecked"]
+    reasons: list[str] = []
+    figures: dict[str, Any] = {}
+    when: str = ""
+    versions: dict[str, str] = {}
+
+
 class Model(Wire):
     name: str
     says: str
@@ -162,4 +175,5 @@ class Model(Wire):
     family: str
     identity: dict[str, str]
     embedder: str
+    verdict: Verdict
     limits: ModelLimits

@@ -125,7 +125,7 @@ def delete(args: argparse.Namespace) -> int:
     from . import printed, wire
     from .house import House
 
-    house = House.open(settings_of(args))
+    house = House.open(settings_of(args), gated=False)
     try:
         found = house.catalogue.document_named(args.collection, args.document)
         try:

@@ -145,6 +145,8 @@ def _empty_workshop(settings: Settings) -> Iterator[Workshop]:
     from ingest.opening import open_workshop
     from retrieval.embedder import load_embedder
 
+    from .gate import admitted
+
     with tempfile.TemporaryDirectory(prefix="quire-estimate-") as folder:
         home = Home(Path(folder))
         memo = settings.home / home.weights_memo.name
@@ -162,6 +164,7 @@ def _empty_workshop(settings: Settings) -> Iterator[Workshop]:
             policy=settings.policy(),
         )
         try:
+            admitted(settings, workshop.identity, settings.home / home.store_root.name / workshop.store.folder.name)
             yield workshop
         finally:
             workshop.close()

@@ -9,6 +9,7 @@ from cache_compiler.backbone import Backbone
 from cache_compiler.load import load_backbone
 from cache_compiler.prefix import Prefix
 from cache_compiler.store import CacheStore
+from cache_compiler.verdict import Verdict
 from ingest.home import Home
 from ingest.jobs import JobQueue
 from ingest.opening import open_workshop
@@ -20,6 +21,7 @@ from retrieval.retriever import Retriever
 from retrieval.types import Budget
 
 from .conversations import Conversations
+from .gate import admitted
 from .lane import Lane
 from .settings import Settings
 from .types import Question, Sampling
@@ -30,8 +32,8 @@ T = TypeVar("T")
 class House:
     """Everything that an ask or an upload needs, loaded once. It never speaks HTTP: the evaluation runs the very same."""
 
-    def __init__(self, settings: Settings, workshop: Workshop) -> None:
-        self.settings, self.workshop = settings, workshop
+    def __init__(self, settings: Settings, workshop: Workshop, verdict: Verdict | None = None) -> None:
+        self.settings, self.workshop, self.verdict = settings, workshop, verdict
         self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
         self.lane = Lane(settings.queue)
         self.jobs = JobQueue(workshop)
@@ -41,8 +43,12 @@ class House:
         self.patch_worker.start()
 
     @classmethod
-    def open(cls, settings: Settings) -> House:
-        """Load the model and the embedder, open the home. Raises the rooms' errors: no model, a failed self-check, a newer catalogue, ..."""
+    def open(cls, settings: Settings, gated: bool = True) -> House:
+        """Load the model and the embedder, open the home, and ask for the model's verdict.
+
+        `gated` False: nothing will be compiled and nothing answered (a deletion), so none is asked for.
+        Raises the rooms' errors: no model, a failed self-check, a model that nobody has examined, a newer catalogue, ...
+        """
         workshop = open_workshop(
             Home(settings.home),
             load_backbone(settings.model, dtype=settings.dtype),
@@ -54,7 +60,11 @@ class House:
             limits=settings.limits(),
             policy=settings.policy(),
         )
-        return cls(settings, workshop)
+        try:
+            return cls(settings, workshop, admitted(settings, workshop.identity, workshop.store.folder) if gated else None)
+        except Exception:
+            workshop.close()
+            raise
 
     @property
     def backbone(self) -> Backbone:

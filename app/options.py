@@ -10,7 +10,7 @@ from .settings import PREFIX, Settings, read_settings
 
 # Every command reads a home; those that load a model need the rest.
 HOME = ("home", "config")
-MODEL = ("model", "dtype", "embedder", "style", "low", "high", "ram_bytes")
+MODEL = ("model", "dtype", "unchecked", "embedder", "style", "low", "high", "ram_bytes")
 INGEST = ("batch", "file_bytes", "text_chars", "source_pages", "rendered_pages", "unpacked_bytes", "parse_seconds", "parse_memory")
 # What is formed when documents come in; "hot" forms more while questions are answered.
 PATCH = ("patch_policy", "patch_rank", "hot_after")
@@ -28,6 +28,9 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
         field = Settings.model_fields[name]
         described = (field.description or "").replace("%", "%%")
         default = "" if field.is_required() or field.default is None or field.default_factory else f" Default: {field.default}."
+        if field.annotation is bool:
+            group.add_argument(f"--{name.replace('_', '-')}", dest=name, action="store_const", const=True, default=None, help=described)
+            continue
         # Values stay strings here: `Settings` reads and checks them, the same way as those of the environment.
         group.add_argument(f"--{name.replace('_', '-')}", dest=name, metavar=_metavar(name), default=None, help=described + default)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter
 from starlette.responses import JSONResponse
 
-from . import bodies
+from . import bodies, wire
 from .deps import HouseDep, PorchDep, SettingsDep
 from .routes_ask import router as answers
 from .routes_documents import router as documents
@@ -30,7 +30,7 @@ async def readyz(porch: PorchDep) -> bodies.Ready | JSONResponse:
     """The model is loaded and the home is open; until then 503 with the reason."""
     if porch.house is None:
         return JSONResponse({"ready": False, "reason": porch.reason}, 503, {"Retry-After": "2"})
-    return bodies.Ready(ready=True)
+    return bodies.Ready(ready=True, model=porch.house.backbone.name, verdict=wire.verdict(porch.house.verdict).word)
 
 
 @router.get("/model", response_model=bodies.Model, tags=["model"])
@@ -45,5 +45,6 @@ def model(house: HouseDep, settings: SettingsDep) -> bodies.Model:
         family=workshop.identity.model,
         identity=workshop.identity.as_mapping(),
         embedder=workshop.embedder.name,
+        verdict=wire.verdict(house.verdict),
         limits=bodies.ModelLimits(file_bytes=settings.file_bytes, question_chars=settings.question_chars, top_k=bodies.TOP_K),
     )

@@ -42,6 +42,9 @@ class Settings(BaseSettings):
     dtype: Literal["auto", "float32", "bfloat16", "float16"] = Field(
         "auto", description="The number type of the model; auto: as its weights are."
     )
+    unchecked: bool = Field(
+        False, description="Use a model that has no verdict yet (`quire doctor` makes one). A refused one stays refused."
+    )
     embedder: str = Field("minilm", description='The embedder: "minilm", "bge-m3", or the folder of one of the two.')
     style: str | None = Field(None, description="The page style. Unset: the one that the model's card names.")
     low: int = Field(72, ge=36, le=600, description="DPI of pages that are context (72 in QV-PIC).")

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Plan, Receipt
 
 from . import bodies, bodies_answer, types
+
+if TYPE_CHECKING:
+    from cache_compiler.verdict import Verdict  # the real one brings torch with it
+
+
+def verdict(found: Verdict | None) -> bodies.Verdict:
+    """Of a model that nobody has examined, None, the word is `unchecked`. A refused one never gets as far as this."""
+    return bodies.Verdict(word="unchecked") if found is None else bodies.Verdict.model_validate(found)
 
 
 def job(row: JobRow) -> bodies.Job:

@@ -25,3 +25,13 @@ def test_the_help_can_be_printed_with_every_description():
     options.add_settings(parser, *Settings.model_fields)
     text = " ".join(parser.format_help().split())
     assert "Chunks that a question gathers." in text
+
+
+def test_yes_or_no_is_said_by_the_option_alone_and_silence_leaves_it_to_the_other_sources(tmp_path, monkeypatch):
+    parser = argparse.ArgumentParser()
+    options.add_settings(parser, "home", "unchecked")
+    assert options.settings_of(parser.parse_args(["--home", str(tmp_path), "--unchecked"])).unchecked is True
+    silent = parser.parse_args(["--home", str(tmp_path)])
+    assert options.settings_of(silent).unchecked is False
+    monkeypatch.setenv("QUIRE_UNCHECKED", "true")
+    assert options.settings_of(silent).unchecked is True

@@ -9,7 +9,7 @@ def get(live, path: str) -> httpx.Response:
 
 def test_a_loaded_house_is_ready(live):
     response = get(live, "/readyz")
-    assert (response.status_code, response.json()) == (200, {"ready": True})
+    assert (response.status_code, response.json()) == (200, {"ready": True, "model": "reader", "verdict": "trusted"})
 
 
 def test_the_model_says_what_it_can_answer_and_what_it_was_made_of(live):
@@ -19,6 +19,9 @@ def test_the_model_says_what_it_can_answer_and_what_it_was_made_of(live):
     assert told["dpis"] == [72, 120]
     assert told["identity"] == live.house.workshop.identity.as_mapping()
     assert told["embedder"] == live.house.workshop.embedder.name
+    assert told["verdict"]["word"] == "trusted"
+    assert told["verdict"]["reasons"] == []
+    assert told["verdict"]["figures"] == live.house.verdict.figures
     assert told["limits"] == {"file_bytes": 64 * 1024**2, "question_chars": 4000, "top_k": 64}
 
 

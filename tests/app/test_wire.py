@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from app import wire
 from app.types import Answer, Citation, Done, Failed, MarkedLine, PatchUse, Planned, Provenance, Timings, Token, Turn
+from cache_compiler.verdict import Verdict
 from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRef, PageRow, Pick, Plan, Receipt
 
 KEY = "ab" * 16
@@ -167,3 +168,16 @@ def test_a_collection_names_its_model():
     named = CollectionRow("default", {"model": "llama"}, "minilm", 384, "smollm2")
     assert sent(wire.collection(named, 2, 5))["model"] == "smollm2"
     assert sent(wire.citation(replace(CITATION, read_as="text")))["read_as"] == "text"
+
+
+def test_a_verdict_is_told_whole_and_its_absence_by_a_word_of_its_own():
+    found = Verdict("degraded", ("two pages lose much",), {"dpi": 120}, {"model": "glm4v"}, "2026-01-02T03:04:05+00:00", {"torch": "2"})
+    told = sent(wire.verdict(found))
+    assert told == {
+        "word": "degraded",
+        "reasons": ["two pages lose much"],
+        "figures": {"dpi": 120},
+        "when": "2026-01-02T03:04:05+00:00",
+        "versions": {"torch": "2"},
+    }
+    assert sent(wire.verdict(None)) == {"word": "unchecked", "reasons": [], "figures": {}, "when": "", "versions": {}}
