@@ -45,6 +45,16 @@ def test_the_page_opens_with_the_shelf_and_what_the_reader_can_answer(page: Any)
     assert page.complaints() == []
 
 
+def test_the_reader_s_card_says_in_words_what_the_doctor_found(page: Any):
+    page.one("#about-open").click()
+    said = page.text("#about-body")
+    assert page.text("#about-body .verdict").startswith("Trusted: ")
+    for arm, found in page.api("/model")["verdict"]["figures"]["agreement"].items():
+        assert f"{arm[0].upper()}{arm[1:]}{found['same']} of {found['n']}" in said
+    page.picture("about-1280")
+    assert page.complaints() == []
+
+
 def test_an_answer_comes_with_the_pages_it_was_read_from_in_context_order(page: Any, question: str, told: dict[str, Any]):
     page.ask(question)
     assert page.text("#answer-text") == told["text"].strip()
