@@ -10,12 +10,16 @@ import logging
 import queue
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
+from typing import cast
 
+from cache_compiler.errors import CacheMiss
+from cache_compiler.form import cut, orbit_means
 from cache_compiler.patch import PatchKey
+from retrieval.errors import UnknownPage
 
-from .patching import Encodings, keep, make, most_rank, owned
+from .patching import Encodings, keep, most_rank, owned
 from .policy import Wanted
 from .workshop import Workshop
 
@@ -25,6 +29,8 @@ Turn = Callable[[], AbstractContextManager[object]]
 
 # Sets that are counted at a time, and patches that wait to be formed; a page is given so many others at most.
 _COUNTED, _WAITING, _LARGEST = 4096, 64, 16
+# Seconds until a patch that is begun asks for the model again.
+_PAUSE = 0.1
 
 
 class Together:
@@ -61,21 +67,45 @@ def form_orbit(workshop: Workshop, page: str, given: Sequence[str]) -> PatchKey 
 
     Of one page there is one order: an exact patch of the same rank that is there already is the very same. Raises the rooms' errors.
     """
-    if not owned(workshop, [page, *given]):
+    steps = orbit_steps(workshop, page, given)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            return cast(PatchKey | None, end.value)
+
+
+def orbit_steps(workshop: Workshop, page: str, given: Sequence[str]) -> Generator[None, None, PatchKey | None]:
+    """The same in steps of one forward each at most, so that the model can be let go in between."""
+    pages = [page, *given]
+    if not owned(workshop, pages):
         return None
     encodings = Encodings(workshop)
-    key = PatchKey(page, tuple(given), "orbit", min(workshop.policy.rank, most_rank(workshop, encodings(page).length)))
-    same = [key, PatchKey(page, tuple(given), "exact", key.rank)] if len(given) == 1 else [key]
-    if any(map(workshop.store.patches.has, same)):
+    try:
+        encoded = encodings(page)
+        key = PatchKey(page, tuple(given), "orbit", min(workshop.policy.rank, most_rank(workshop, encoded.length)))
+        same = [key, PatchKey(page, tuple(given), "exact", key.rank)] if len(given) == 1 else [key]
+        if any(map(workshop.store.patches.has, same)):
+            return None
+        canonical = workshop.store.get(page).canonical
+        delta = None
+        for mean in orbit_means(workshop.backbone, workshop.prefix, [encodings(other) for other in key.given], encoded, canonical):
+            delta = mean
+            yield
+    except (CacheMiss, UnknownPage):
+        if owned(workshop, pages):
+            raise  # nobody deleted it: the store is not what the catalogue says
         return None
-    return key if keep(workshop, make(workshop, key, encodings)) else None
+    assert delta is not None
+    return key if keep(workshop, cut(delta, key.given, canonical, key.rank, kind="orbit")) else None
 
 
 class PatchWorker:
-    """Forms what the policy `hot` wants, in the background, one patch a turn. Under another policy it does nothing.
+    """Forms what the policy `hot` wants, in the background, one forward a turn. Under another policy it does nothing.
 
-    `turn()` gives the model for one patch, as a context manager; it may yield False for "not now", or raise: the patch is then wanted again
-    the next time its pages stand together. Nothing that goes wrong here reaches an answer: it is logged.
+    `turn()` gives the model for one forward, as a context manager. It may yield False for "not now": a patch that is begun waits, and one
+    that is not is wanted again the next time its pages stand together; so is one that fails. Nothing that goes wrong here reaches an
+    answer: it is logged.
     """
 
     def __init__(self, workshop: Workshop, turn: Turn) -> None:
@@ -108,7 +138,7 @@ class PatchWorker:
         self._wanted.join()
 
     def close(self, timeout: float = 30.0) -> None:
-        """Stop behind the patch in hand; those that wait are left."""
+        """Stop behind the forward in hand; the patch that it was for, and those that wait, are left."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(timeout)
@@ -130,13 +160,22 @@ class PatchWorker:
                 self._wanted.task_done()
 
     def _form(self, wanted: Wanted) -> None:
-        with self.turn() as ours:
-            if ours is False:
+        steps, begun = orbit_steps(self.workshop, wanted.page, wanted.given), False
+        while not self._stopping.is_set():
+            with self.turn() as ours:
+                if ours is not False:
+                    begun = True
+                    try:
+                        next(steps)
+                    except StopIteration as end:
+                        if end.value is not None:
+                            log.info("formed %s of %s", end.value, wanted.page)
+                        return
+            if not begun:
                 self._again(wanted)
                 return
-            key = form_orbit(self.workshop, wanted.page, wanted.given)
-        if key is not None:
-            log.info("formed %s of %s", key, key.page)
+            if ours is False:
+                self._stopping.wait(_PAUSE)
 
     def _again(self, wanted: Wanted) -> None:
         with self._lock:

@@ -93,7 +93,7 @@ def test_of_one_page_the_exact_patch_that_is_there_is_enough(hot: Workshop, keys
     assert form_orbit(hot, keys[1], keys[:1]) is None
 
 
-def test_what_stands_together_often_enough_is_formed_in_a_turn_of_its_own(hot: Workshop, keys: list[str]) -> None:
+def test_what_stands_together_often_enough_is_formed_in_turns_of_its_own(hot: Workshop, keys: list[str]) -> None:
     turns: list[int] = []
 
     @contextmanager
@@ -110,7 +110,8 @@ def test_what_stands_together_often_enough_is_formed_in_a_turn_of_its_own(hot: W
         assert [(key.page, key.given) for key in hot.store.patches.keys()] == [(keys[2], tuple(sorted(keys[:2])))]  # noqa: SIM118
         worker.note(keys[:3])
         worker.drain()
-    assert turns == [0, 1]
+    # A turn for each of the two orders and one for the cutting; then the other patch, of one order.
+    assert turns == [0, 0, 0, 1, 1]
     assert {key.page for key in hot.store.patches.keys()} == {keys[1], keys[2]}  # noqa: SIM118
 
 
@@ -135,7 +136,7 @@ def test_an_error_is_logged_and_the_next_patch_is_formed(hot: Workshop, keys: li
 
 
 def test_a_turn_that_says_not_now_leaves_the_patch_for_the_next_time(hot: Workshop, keys: list[str]) -> None:
-    answers = iter([False, True])
+    answers = iter([False, True, True])
 
     @contextmanager
     def turn() -> Iterator[bool]:
@@ -158,19 +159,56 @@ def test_pages_of_a_document_that_is_gone_are_not_formed(hot: Workshop, keys: li
 
 
 def test_a_deletion_while_an_orbit_is_formed_leaves_no_file_behind(hot: Workshop, keys: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    true = together.make
+    true = together.cut
 
-    def make(*args: object) -> object:
-        patch = true(*args)  # type: ignore[arg-type]
+    def cut(*args: object, **more: object) -> object:
+        patch = true(*args, **more)  # type: ignore[arg-type]
         remove_document(hot, hot.catalogue.documents("default")[0].id)
         return patch
 
-    monkeypatch.setattr(together, "make", make)
+    monkeypatch.setattr(together, "cut", cut)
     assert form_orbit(hot, keys[1], keys[:1]) is None
     assert not [path for path in hot.store.folder.rglob("*") if path.is_file() and keys[0] in str(path)]
 
 
-def test_closing_waits_for_the_patch_in_hand_and_leaves_the_others(hot: Workshop, keys: list[str]) -> None:
+def test_a_person_who_comes_between_two_orders_goes_first_and_the_orbit_is_formed_behind(hot: Workshop, keys: list[str]) -> None:
+    """The very patch that is formed in one go; for as long as somebody is there, the worker has no turn."""
+    key = form_orbit(hot, keys[2], keys[:2])
+    assert key is not None
+    whole = hot.store.patches.path(key).read_bytes()
+    hot.store.patches.remove(key)
+    said: list[bool] = []
+
+    @contextmanager
+    def turn() -> Iterator[bool]:
+        said.append(len(said) not in (1, 2))
+        yield said[-1]
+
+    with working(hot, turn) as worker:
+        for order in ((0, 1, 2), (1, 0, 2)):
+            worker.note([keys[number] for number in order])
+        worker.drain()
+    assert said == [True, False, False, True, True]
+    assert hot.store.patches.path(key).read_bytes() == whole
+
+
+def test_a_deletion_between_two_orders_ends_the_orbit_without_an_error(
+    hot: Workshop, keys: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    steps = together.orbit_steps(hot, keys[2], keys[:2])
+    next(steps)
+    remove_document(hot, hot.catalogue.documents("default")[0].id)
+    next(steps)  # the second order; the pages had been encoded
+    with pytest.raises(StopIteration) as end:
+        next(steps)
+    assert end.value.value is None
+    for number in (0, 2):  # gone before its first forward
+        assert form_orbit(hot, keys[2 - number], keys[number : number + 1]) is None
+    assert not list(hot.store.patches.folder.rglob("*.safetensors"))
+    assert caplog.text == ""
+
+
+def test_closing_waits_for_the_forward_in_hand_and_leaves_the_rest(hot: Workshop, keys: list[str]) -> None:
     begun, go_on = threading.Event(), threading.Event()
 
     @contextmanager
@@ -190,5 +228,6 @@ def test_closing_waits_for_the_patch_in_hand_and_leaves_the_others(hot: Workshop
         pass
     go_on.set()
     closing.join(30)
-    assert [key.page for key in hot.store.patches.keys()] == [keys[1]]  # noqa: SIM118
+    assert not closing.is_alive()
+    assert list(hot.store.patches.keys()) == []
     worker.note(keys)  # after the end: heard by nobody, and no error
