@@ -13,9 +13,9 @@ from cache_compiler.patch import PatchKey
 from cache_compiler.patch_files import PatchFiles
 from retrieval.types import PageRef
 
-from .errors import Cancelled
+from .errors import Cancelled, HomeBusy
 from .home import Home
-from .patching import Encodings, adjacent_keys, common_dpis, delta_of, drop_damaged, formed, keys_for, pages_of
+from .patching import Encodings, adjacent_keys, common_dpis, delta_of, drop_damaged, formed, keys_for, owned, pages_of
 from .policy import neighbours
 from .types import Progress
 from .workshop import Workshop
@@ -184,9 +184,11 @@ def _basis(workshop: Workshop, keys: list[PatchKey], rank: int, step: Callable[[
             raise Cancelled("stopped on request, before there was a basis; run it again")
         deltas.append(delta_of(workshop, key, encodings))
         step(number + 1, len(sample))
-    basis = pool(deltas, rank)
+    basis, over = pool(deltas, rank), {page for key in sample for page in key.pages}
     with workshop.home.writing():
-        store.put_basis(basis, {page for key in sample for page in key.pages})
+        if not owned(workshop, over):  # the basis would say something of a page that is gone
+            raise HomeBusy("a document was deleted while the basis was pooled over its pages; run the same command again")
+        store.put_basis(basis, over)
     return basis.digest
 
 

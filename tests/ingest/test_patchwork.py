@@ -6,6 +6,8 @@ import pytest
 
 from cache_compiler.choice import patch_for
 from cache_compiler.errors import RankTooHigh
+from ingest import patchwork
+from ingest.errors import HomeBusy
 from ingest.patching import pages_of
 from ingest.patchwork import Formed, Want, collection_pages, drop, form_collection, sort_of, tallies
 from ingest.pipeline import ingest
@@ -105,6 +107,20 @@ def test_dropping_one_kind_leaves_the_others_and_dropping_all_leaves_nothing(bar
     assert drop(bare.home, bare.store.patches.files, own(bare))[0] == 16
     assert [name for name in files_of(bare.home.root) if "/patches/" in name] == []
     assert drop(bare.home, bare.store.patches.files, own(bare)) == (0, 0)
+
+
+def test_a_basis_is_not_kept_when_a_deletion_took_one_of_its_pages_meanwhile(bare: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    true = patchwork.pool
+
+    def pool(*args: object) -> object:
+        basis = true(*args)  # type: ignore[arg-type]
+        remove_document(bare, bare.catalogue.documents("default")[0].id)
+        return basis
+
+    monkeypatch.setattr(patchwork, "pool", pool)
+    with pytest.raises(HomeBusy, match="run the same command again"):
+        form_collection(bare, "default", Want("pooled", 4))
+    assert not [path for path in bare.store.patches.folder.rglob("*") if path.is_file()]
 
 
 def test_a_basis_goes_with_a_document_it_was_pooled_over(bare: Workshop, records: Path) -> None:
