@@ -123,7 +123,7 @@ def document(task: str, settings: dict[str, Any], bench: Bench, rows: Sequence[d
         "settings": settings,
         "identity": bench.identity.as_mapping(),
         "model": bench.backbone.name,
-        "versions": {"torch": torch.__version__, "python": platform.python_version(), "commit": _commit()},
+        "versions": {"torch": torch.__version__, "python": platform.python_version(), "commit": commit()},
         "threads": torch.get_num_threads(),
         "seconds": round(seconds, 1),
         "rows": list(rows),
@@ -132,7 +132,7 @@ def document(task: str, settings: dict[str, Any], bench: Bench, rows: Sequence[d
     return json.dumps(facts, sort_keys=True)
 
 
-def _commit() -> str:
+def commit() -> str:
     """The checkout's commit, or "unknown" outside one."""
     root = Path(__file__).resolve().parent.parent
     found = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=root, capture_output=True, text=True, check=False)

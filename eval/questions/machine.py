@@ -7,7 +7,7 @@ import platform
 from typing import Any
 
 from cache_compiler.backbone import Backbone
-from eval.experiment import _commit
+from eval.experiment import commit
 
 
 def machine(backbone: Backbone) -> dict[str, Any]:
@@ -25,5 +25,5 @@ def machine(backbone: Backbone) -> dict[str, Any]:
         "parameters": sum(p.numel() for p in backbone.model.parameters()),
         "template_tokens": len(backbone.template.prefix),
         "versions": {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__},
-        "commit": _commit(),
+        "commit": commit(),
     }
