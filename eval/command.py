@@ -11,6 +11,7 @@ from app.command import build_parser, run
 from app.errors import BadRequest
 
 from .bench.command import add as add_ttft
+from .doctor.command import add as add_doctor
 from .kamera_command import add_kamera, add_patch
 from .longbench.command import add as add_longbench
 from .questions.command import add as add_questions
@@ -23,6 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser, commands = build_parser()
     _add_eval(commands)
     _add_bench(commands)
+    add_doctor(commands)
     _add_demo(commands)
     words = sys.argv[1:] if argv is None else argv
     if not words:
