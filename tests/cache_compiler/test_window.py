@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import Tensor
 
 from cache_compiler import placed as placed_module
@@ -13,7 +15,7 @@ from cache_compiler.backbone import Backbone
 from cache_compiler.condition import condition
 from cache_compiler.errors import ContextTooLong, NotInWindow, PatchMismatch, WindowClosed, WindowError, WindowTooSmall
 from cache_compiler.form import cut, exact_deficit, orbit_deficit, removal_deficit
-from cache_compiler.patch import Patch
+from cache_compiler.patch import Factors, Patch, PatchKey
 from cache_compiler.prefill import full_prefill
 from cache_compiler.prefix import Prefix, compile_prefix
 from cache_compiler.probe import probe
@@ -501,3 +503,64 @@ def test_a_closed_window_is_of_no_more_use_and_closing_it_again_is_no_error(benc
     for use in uses:
         with pytest.raises(WindowClosed):
             use()
+
+
+def drawn(page: Canonical, kind: str, given: Sequence[str], rank: int, seed: int, left: tuple[str, ...] = ()) -> Patch:
+    """A patch of random numbers."""
+    draw = torch.Generator().manual_seed(seed)
+    factors = []
+    for tensor in (page.rotary, page.plain):
+        layers, heads, n, dim = tensor.shape
+        left_shape, right_shape = (layers - 1, n, rank), (layers - 1, rank, heads * dim)
+        factors.append(Factors(torch.randn(left_shape, generator=draw), torch.randn(right_shape, generator=draw)))
+    return Patch(PatchKey(page.key, tuple(given), kind, rank, left=left), *factors)  # type: ignore[arg-type]
+
+
+OPERATIONS = ("admit", "admit", "slide", "evict", "reorder", "recall", "clean_view", "recondition", "fork", "forget", "close", "ask")
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data())
+def test_whatever_is_done_the_rows_are_those_of_an_assembly_made_from_scratch(bench: Workbench, data: st.DataObject) -> None:
+    """To the bit, in every fork; and what is refused changes nothing."""
+
+    def choose(key: str, before: tuple[str, ...]) -> Patch | None:
+        number = (len(before) * 7 + bench.keys.index(key)) % 5
+        return None if number == 0 else drawn(bench.by_key[key], "orbit" if number == 1 else "exact", before, number, number)
+
+    def removal(key: str, before: tuple[str, ...], left: tuple[str, ...]) -> Patch | None:
+        return drawn(bench.by_key[key], "removal", before, 2, len(left), left)
+
+    budget = data.draw(st.sampled_from([1 << 30, bench.pages[A].bytes + bench.pages[B].bytes]))
+    windows = [bench.window([], budget, choose=choose)]
+    for _ in range(data.draw(st.integers(1, 12))):
+        window, operation = data.draw(st.sampled_from(windows)), data.draw(st.sampled_from(OPERATIONS))
+        page = data.draw(st.sampled_from(bench.pages))
+        before = (window.keys, window.patches, window.evicted)
+        try:
+            match operation:
+                case "admit":
+                    window.admit(page, data.draw(st.sampled_from([None, 0, 1])))
+                case "slide":
+                    window.slide(page, removal)
+                case "evict":
+                    window.evict(page.key, removal=data.draw(st.sampled_from([None, removal])))
+                case "reorder":
+                    window.reorder(data.draw(st.permutations(window.keys)))
+                case "fork" if len(windows) < 3:
+                    windows.append(window.fork())
+                case "close" if len(windows) > 1:
+                    window.close()
+                    windows.remove(window)
+                    continue
+                case "ask":
+                    bench.logits(window.assembly())
+                case "recall" | "clean_view" | "recondition" | "forget":
+                    getattr(window, operation)(page.key)
+        except WindowError:
+            assert (window.keys, window.patches, window.evicted) == before
+        for each in windows:
+            made = assemble(bench.backbone, bench.prefix, each.pages, patches=each.patches)
+            for mine, other in zip(rows(each), (made.cache.rotary_slab, made.cache.plain_slab), strict=True):
+                assert torch.equal(mine, other[:, :, :, : made.length])
+            assert each.segments == made.segments
