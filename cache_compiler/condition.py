@@ -92,7 +92,8 @@ def deficit(conditioned: Canonical, canonical: Canonical) -> Deficit:
     """Delta of a page: what it holds in a context, less what it holds alone (Kamera, equation 2).
 
     Raises:
-        PatchMismatch: the two are not the same page of the same model: layer 0, which depends on the page's own rows alone, differs.
+        PatchMismatch: the two are not the same page of the same model: layer 0, which depends on the page's own rows alone, differs; or
+            numbers have overflowed, as they do in float16.
     """
     if conditioned.key != canonical.key or conditioned.rotary.shape != canonical.rotary.shape:
         raise PatchMismatch(
@@ -106,6 +107,12 @@ def deficit(conditioned: Canonical, canonical: Canonical) -> Deficit:
         raise PatchMismatch(
             f"{canonical.key}: layer 0 of the page has changed since its cache was compiled: its pixels or its model are others; "
             "`quire repair` compiles it again",
+            key=canonical.key,
+        )
+    if not (torch.isfinite(rotary).all() and torch.isfinite(plain).all()):
+        raise PatchMismatch(
+            f"{canonical.key}: what the page holds is not finite in {str(canonical.rotary.dtype).removeprefix('torch.')}, and no patch can "
+            "be formed of it; load the model in another number type (dtype), and ingest again",
             key=canonical.key,
         )
     # What is left there is the rounding of another matrix shape.

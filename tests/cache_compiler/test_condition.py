@@ -72,6 +72,15 @@ def test_a_page_whose_pixels_have_changed_since_it_was_compiled_is_refused(
         deficit(behind, pages[1])
 
 
+@pytest.mark.parametrize("channel", ["rotary", "plain"])
+def test_a_page_whose_numbers_have_overflowed_is_refused_and_not_factored(channel: str) -> None:
+    page = Canonical("a", torch.zeros(2, 1, 3, 4), torch.zeros(2, 1, 3, 4), 0, 0)
+    broken = getattr(page, channel).clone()
+    broken[1, 0, 2, 3] = float("nan")
+    with pytest.raises(PatchMismatch, match="not finite in float32"):
+        deficit(replace(page, **{channel: broken}), page)
+
+
 def test_deficits_add_and_scale() -> None:
     one, two = (Deficit("a" * 32 + "@72", torch.full((2, 2, 3, 4), v), torch.full((2, 1, 3, 4), -v)) for v in (1.0, 2.0))
     half = (one + two).scaled(0.5)
