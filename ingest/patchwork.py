@@ -94,9 +94,13 @@ def tallies(files: PatchFiles, pages: Iterable[str], kv_bytes: int) -> list[Tall
     bases = set()
     for page in pages:
         for key in files.listing(page).keys:
+            try:
+                taken = files.path(page, key.digest).stat().st_size
+            except FileNotFoundError:
+                continue  # removed since it was listed
             row = (sort_of(key), key.rank)
             count[row] += 1
-            size[row] += files.path(page, key.digest).stat().st_size
+            size[row] += taken
             if key.basis:
                 bases.add((key.basis, key.rank))
     for name, rank in bases:

@@ -62,6 +62,16 @@ def test_bytes_are_those_on_the_disk_and_the_share_is_of_the_pages(bare: Worksho
     assert row.share == row.bytes / 1000
 
 
+def test_a_patch_that_is_deleted_while_they_are_counted_is_not_counted(bare: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    form_collection(bare, "default", Want("exact", 4))
+    files = bare.store.patches.files
+    listed = {page: files.listing(page) for page in own(bare)}
+    gone = next(key for listing in listed.values() for key in listing.keys)
+    files.remove_patch(gone.page, gone.digest)
+    monkeypatch.setattr(files, "listing", listed.__getitem__)
+    assert [row.patches for row in tallies(files, listed, 1)] == [7]
+
+
 def test_a_rank_above_a_pages_is_refused_before_anything_is_formed(bare: Workshop) -> None:
     for sort in ("exact", "orbit", "deep", "pooled"):
         with pytest.raises(RankTooHigh, match="give a lower rank, or 'full'"):
