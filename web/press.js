@@ -9,6 +9,7 @@ const STAGES = {
   paginate: "laying out",
   rasterise: "drawing",
   compile: "compiling",
+  patch: "patching",
   store: "storing",
   index: "indexing",
 };
