@@ -3,6 +3,7 @@ lane, the job queue, the conversations."""
 
 from __future__ import annotations
 
+import contextlib
 from typing import TypeVar
 
 from cache_compiler.backbone import Backbone
@@ -21,6 +22,7 @@ from retrieval.retriever import Retriever
 from retrieval.types import Budget
 
 from .conversations import Conversations
+from .errors import Busy
 from .gate import admitted
 from .lane import Lane
 from .settings import Settings
@@ -109,6 +111,12 @@ class House:
         )
         sampling = Sampling(_first(max_tokens, settings.max_tokens, card.max_tokens), temperature, top_p, seed, stop)
         return Question(text, collection, budget, sampling, conversation)
+
+    def forget_deleted(self) -> None:
+        """Let idle conversations go of documents that were deleted. Where too many wait for the model it is left to each one's next turn,
+        which looks before it answers."""
+        with contextlib.suppress(Busy), self.lane.turn():
+            self.conversations.purge()
 
     def close(self) -> None:
         """Stop the background work and close the catalogue; a job in hand goes on when the next process starts."""

@@ -171,8 +171,9 @@ def document(house: HouseDep, document: str) -> bodies.DocumentPages:
 
 @router.delete("/documents/{document}", response_model=bodies.RemovalReceipt)
 def delete(house: HouseDep, document: str) -> bodies.RemovalReceipt:
-    """Remove a document and everything that came of it; the receipt lists what went."""
+    """Remove a document and everything that came of it, in the memory of conversations too; the receipt lists what went."""
     from ingest.remove import remove_document
 
     removal = remove_document(house.workshop, document)
+    house.forget_deleted()
     return wire.receipt(removal.receipt, removal.files, removal.bytes)

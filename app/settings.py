@@ -74,8 +74,10 @@ class Settings(BaseSettings):
         description="With patch_policy = hot: times that pages are retrieved together before a patch is formed for them.",
     )
 
-    conversations: int = Field(16, ge=1, le=10_000, description="Conversations kept at a time; the least recently used one goes.")
-    window_bytes: ByteSize = _size(256 * 1024**2, "Memory for the pages of one conversation, as KV.")
+    conversations: int = Field(8, ge=1, le=10_000, description="Conversations kept at a time; the least recently used one goes.")
+    window_bytes: ByteSize = _size(
+        1024**3, "Page KV that one conversation may keep placed. With what it is placed from, it takes up to two and a half times that."
+    )
     window_pages: int | None = Field(None, ge=1, le=1024, description="Pages that a conversation keeps. Unset: twice top_k.")
 
     top_k: int | None = Field(None, ge=1, le=64, description="Chunks that a question gathers. Unset: as the model's card says.")

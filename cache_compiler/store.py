@@ -72,14 +72,15 @@ class CacheStore:
             CacheMiss: it was never compiled, or was deleted.
             CorruptCache: its bytes are not those that were written.
         """
-        kept = self.ram.get(key)
-        if kept is not None:
-            return Fetched(kept, "ram", 0)
         path = self.path(key)
         try:
             size = path.stat().st_size
         except FileNotFoundError as error:
+            self.ram.drop(key)  # another process deleted it: memory is asked only for what is still there
             raise CacheMiss(f"{key}: no cache in the store; `quire repair` compiles it again", key=key) from error
+        kept = self.ram.get(key)
+        if kept is not None:
+            return Fetched(kept, "ram", 0)
         canonical = self.ram.keep(key, _decode(path, key), _copied)
         if not path.exists():
             self.ram.drop(key)  # deleted while it was read: this request may end on it, memory must not keep it

@@ -324,6 +324,16 @@ def test_nothing_of_a_document_that_is_deleted_between_two_turns_is_used_again(
     assert list(told[-1]) == [(QUESTIONS[1], third.text)]
 
 
+def test_an_idle_conversation_lets_a_deleted_document_go_at_once(house: House, tmp_path: Path) -> None:
+    fleeting = take_in(house, tmp_path, 5)
+    (page,) = read(ask(house, QUESTIONS[5 % len(QUESTIONS)], collection="talk"))
+    window = house.conversations._kept[TALK].window
+    assert page in window.keys
+    remove_document(house.workshop, fleeting)
+    house.forget_deleted()
+    assert page not in (*window.keys, *window.evicted)
+
+
 def test_what_an_answer_was_told_counts_as_read_when_a_document_goes(house: House, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The second answer stands on another page, but was told the first one."""
     told = remembering(house, monkeypatch)

@@ -256,6 +256,17 @@ def test_removing_frees_disk_and_memory(tmp_path: Path, small: Small) -> None:
         store.get(page.key)
 
 
+def test_a_cache_that_another_process_deleted_is_not_handed_out_from_memory(tmp_path: Path, small: Small) -> None:
+    store, page = CacheStore(tmp_path, IDENTITY, ram_bytes=1 << 20), small(5)
+    store.put(page)
+    store.get(page.key)
+    assert store.get(page.key).tier == "ram"
+    store.path(page.key).unlink()
+    with pytest.raises(CacheMiss, match=page.key):
+        store.get(page.key)
+    assert store.ram.get(page.key) is None
+
+
 def test_a_cache_deleted_while_it_is_read_is_not_kept_in_memory(tmp_path: Path, small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     store, page = CacheStore(tmp_path, IDENTITY, ram_bytes=10_000), small(1)
     store.put(page)
