@@ -28,6 +28,11 @@ export function leaves(citations, plan) {
   });
 }
 
+/** How the model took a page: "120 DPI", or "text" where it read the words without an image. */
+function taken(item) {
+  return item.read_as === "text" ? "text" : `${item.dpi} DPI`;
+}
+
 /** Show the cards. `dpis` are those a page can be seen at. */
 export function showPages(items, plan, dpis) {
   const list = byId("pages");
@@ -47,7 +52,7 @@ function card(item, at, items, dpis) {
   const score = item.pick ? item.pick.score : null;
   const cited = item.lines.some((line) => line.why === "holds the answer") ? " cited holds" : item.lines.length ? " cited" : "";
   const lines = item.lines.length ? count(item.lines.length, "marked line") : "";
-  const label = [`Open page ${at + 1} of ${items.length}: ${item.name}`, place(item), `read at ${item.dpi} DPI`, why && why.word, lines].filter(Boolean).join(", ");
+  const label = [`Open page ${at + 1} of ${items.length}: ${item.name}`, place(item), item.read_as === "text" ? "read as text" : `read at ${item.dpi} DPI`, why && why.word, lines].filter(Boolean).join(", ");
   return el(
     "button",
     { type: "button", class: `card${cited}`, "aria-label": label, "aria-haspopup": "dialog", on: { click: () => view(items, at, dpis) } },
@@ -56,7 +61,7 @@ function card(item, at, items, dpis) {
       "span",
       { class: "card-tags" },
       el("span", { class: "folio", text: String(at + 1) }),
-      el("span", { class: `badge dpi${item.dpi >= 100 ? " sharp" : ""}`, text: `${item.dpi} DPI` }),
+      el("span", { class: `badge dpi${item.dpi >= 100 ? " sharp" : ""}`, text: taken(item) }),
       why && el("span", { class: `badge why ${item.pick.why}`, text: why.word, title: why.title }),
       score !== null &&
         el(
@@ -129,7 +134,9 @@ function draw() {
   byId("viewer-read").textContent = !item.read
     ? ""
     : open.dpi === item.read
-      ? "The very image the answer was read from"
+      ? item.read_as === "text"
+        ? "Read as text: the image shows what stood on the page"
+        : "The very image the answer was read from"
       : `Read at ${item.read} DPI for this answer`;
 }
 
