@@ -6,10 +6,10 @@ HOME_  ?= .quire
 export HF_HUB_OFFLINE := 1
 export TRANSFORMERS_OFFLINE := 1
 
-.PHONY: help setup demo serve check test clean
+.PHONY: help setup demo serve check test test-slow clean
 
 help:  ## what there is
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*##/\t/' | expand -t 12
 
 setup: $(VENV)/.done  ## a virtual environment with everything in it
 
@@ -34,8 +34,12 @@ check: setup  ## lint, types, walls between the rooms
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
-test: setup  ## the tests
-	$(BIN)/python -m pytest -q
+# A process a core, and one thread each: toy models are faster so. The slow ones load the 0.5 GB language model, or do what others do, longer.
+test: setup  ## the tests, but for the slow ones
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -n auto --dist loadfile -m "not slow"
+
+test-slow: setup  ## the slow tests
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q -m slow
 
 clean:  ## remove the environment, the demo's home and what tools left
 	rm -rf $(VENV) $(HOME_) artefacts .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -125,7 +125,7 @@ def test_collections_and_documents_are_listed_with_their_numbers(live, records):
     assert [row["name"] for row in documents] == sorted(path.name for path in records)
     assert rows["default"]["documents"] == len(records)
     assert rows["default"]["pages"] == sum(row["pages"] for row in documents)
-    assert rows["default"]["model"] == live.house.workshop.identity.model
+    assert rows["default"]["model"] == live.house.backbone.name
     assert error(httpx.get(live.url + "/documents?collection=none")) == (404, "UnknownCollection")
 
 

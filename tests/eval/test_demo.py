@@ -8,7 +8,6 @@ import pytest
 from eval.command import main
 
 
-@pytest.mark.slow
 def test_the_demo_answers_twenty_questions_without_a_network(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
