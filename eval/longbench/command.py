@@ -69,11 +69,11 @@ def run(args: argparse.Namespace) -> int:
 
     arms = arms_named(args.arms)
     folder = Path(args.out)
-    prepare(folder)
     data = _windows(args, folder) if args.documents else Path(args.data)
     rows = drawn.read(data, drawn.chosen(args.tasks), args.limit)
     budget = Budget(alpha=args.alpha, cap=args.cap)
     check_budget(budget)
+    prepare(folder)
 
     from cache_compiler.load import load_backbone
 
@@ -101,10 +101,12 @@ def run(args: argparse.Namespace) -> int:
 def _windows(args: argparse.Namespace, folder: Path) -> Path:
     """Questions on documents as LongBench's rows, kept beside the results: what was asked can be read there."""
     from .documents import rows_of, write
+    from .results import prepare
 
     made = rows_of(Path(args.data), Path(args.documents), args.words)
     for passed in made.passed:
         print(f"passed over: {passed}", file=sys.stderr)
+    prepare(folder)
     write(folder / "questions.jsonl", made.rows)
     return folder / "questions.jsonl"
 
