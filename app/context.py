@@ -3,7 +3,7 @@ conversation (`conversations.py`), which has the same four steps."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from cache_compiler.assemble import assemble
 from cache_compiler.choice import Choice
@@ -12,10 +12,8 @@ from renderer.types import image_key
 from retrieval.types import Plan
 
 from .patched import patch_of, use_of
+from .stock import Stock
 from .types import Provenance, Turn
-
-if TYPE_CHECKING:
-    from .house import House
 
 
 class Context(Protocol):
@@ -49,7 +47,7 @@ class Fresh:
     history: tuple[tuple[str, str], ...] = ()
     turn: Turn | None = None
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: Stock) -> None:
         self._house = house
         self._plan = Plan((), ())
         self._keys: tuple[str, ...] = ()

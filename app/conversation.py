@@ -6,7 +6,6 @@ Before every turn the window is held against the catalogue: of a document that w
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from cache_compiler.choice import Choice
 from cache_compiler.patch import Patch
@@ -19,11 +18,9 @@ from retrieval.types import Chunk, Plan
 
 from .context import keys_of
 from .patched import patch_of, use_of
+from .stock import Stock
 from .turns import Arrangement, Limits, Standing, arrange
 from .types import Provenance, Tier, Turn
-
-if TYPE_CHECKING:
-    from .house import House
 
 
 @dataclass(frozen=True)
@@ -38,7 +35,7 @@ class Told:
 class Conversation:
     """A window over one collection, the questions and answers so far, and who found which page. Used inside a turn at the lane."""
 
-    def __init__(self, house: House, name: str, collection: str) -> None:
+    def __init__(self, house: Stock, name: str, collection: str) -> None:
         self.house, self.name, self.collection = house, name, collection
         self.turns = 0
         self.standing: dict[str, Standing] = {}

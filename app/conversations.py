@@ -7,15 +7,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from .context import Context, Fresh
 from .conversation import Conversation, TurnContext
 from .errors import BadConversation, UnknownConversation
+from .stock import Stock
 from .types import Question
-
-if TYPE_CHECKING:
-    from .house import House
 
 ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 
@@ -23,7 +20,7 @@ ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 class Conversations:
     """The conversations that are kept, by id; the least recently used one goes when there would be too many."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: Stock) -> None:
         self._house = house
         self._kept: OrderedDict[str, Conversation] = OrderedDict()
         self._current: Conversation | None = None

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from cache_compiler.choice import Choice, patch_for
 from cache_compiler.patch import Patch
 
+from .stock import Stock
 from .types import PatchUse, Tier
 
-if TYPE_CHECKING:
-    from .house import House
 
-
-def patch_of(house: House, page: str, before: Sequence[str]) -> Choice | None:
+def patch_of(house: Stock, page: str, before: Sequence[str]) -> Choice | None:
     """The best stored patch of a page for those before it; none is looked for where `patch_policy` is off, or nothing stands before it."""
     if not before or house.settings.patch_policy == "off":
         return None
