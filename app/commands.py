@@ -132,7 +132,8 @@ def delete(args: argparse.Namespace) -> int:
             removal = remove_document(house.workshop, found.id if found else args.document)
         except UnknownDocument:
             raise UnknownDocument(
-                f"no document has the id {args.document!r}, nor that name in collection {args.collection!r}; `quire documents` lists them"
+                f"no document has the id {args.document!r}, nor that name in collection {args.collection!r}; "
+                f"`quire documents --collection {args.collection}` lists them"
             ) from None
     finally:
         house.close()

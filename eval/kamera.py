@@ -6,6 +6,7 @@ once (teacher forcing), which gives both KLs; only an arm that would say somethi
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -111,6 +112,7 @@ class Lab:
     @cached_property
     def basis(self) -> Basis:
         """Rank 32, pooled over contexts that no item comes from (Kamera, section 4: the directions are the model's)."""
+        print(f"a shared basis from {POOL_CONTEXTS} other contexts, first of all", file=sys.stderr, flush=True)
         deficits: list[Deficit] = []
         for context in contexts("sections", POOL_CONTEXTS, 2, self.lines, POOL_SEED):
             leaves = self.leaves(context.pages)

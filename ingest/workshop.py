@@ -61,7 +61,7 @@ class Workshop:
             if not create:
                 raise
             row = self.catalogue.create_collection(ours)
-        self.identity.require_match(Identity.from_mapping(row.identity), f"collection {name!r} (of {row.model_name})")
+        self.identity.require_match(Identity.from_mapping(row.identity), f"collection {name!r} (made for --model {row.model_name})")
         require_embedder(row, ours)
         return row
 

@@ -253,8 +253,11 @@ export function startAsking() {
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const question = field.value.trim();
-    if (question) ask(question);
-    else field.focus();
+    if (question) {
+      ask(question);
+      // What is typed next is another question: it takes the place of this one.
+      field.select();
+    } else field.focus();
   });
   field.addEventListener("input", grow);
   window.addEventListener("resize", grow);

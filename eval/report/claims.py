@@ -124,8 +124,9 @@ def _flips(lines: Sequence[Line], _: Sequence[Any], __: Runs) -> Outcome:
 
 
 def _orbit(lines: Sequence[Line], _: Sequence[Any], __: Runs) -> Outcome:
-    # Of two antecedents one other order is left: what is called orbit there is that order's own patch.
-    settings = [setting for setting in _settings(lines) if setting != "K = 2"]
+    # As the paper tests it: the order under test is held out of the mean. Of two antecedents one order is then left, and no mean.
+    held = [line["setting"] for line in lines if line["arm"] == "orbit"]
+    settings = [setting for setting in dict.fromkeys(held) if not setting.startswith("K = 2,")]
     if not settings:
         return "not testable", "With two antecedents there is no mean of orders to test on another one."
     pairs = [(setting, _arm(lines, "orbit", setting), _arm(lines, "exact", setting)) for setting in settings]

@@ -171,6 +171,8 @@ def test_of_deleted_documents_nothing_stays(taken: Workshop) -> None:
 
 def test_a_collection_of_text_refuses_the_reader_and_names_its_own_model(taken: Workshop, open_at: Open) -> None:
     reader = open_at(taken.home.root)
-    with pytest.raises(IdentityMismatch, match=r"'default' \(of random-llama-tiny-0\).*another model \(llama in the store, glm4v loaded\)"):
+    with pytest.raises(
+        IdentityMismatch, match=r"'default' \(made for --model random-llama-tiny-0\).*another model \(llama in the store, glm4v loaded\)"
+    ):
         reader.collection("default")
     assert taken.catalogue.collection("default").model_name == "random-llama-tiny-0"

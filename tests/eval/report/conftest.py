@@ -100,7 +100,7 @@ def kamera(**summary):
             kamera_line("patch r64"),
             kamera_line("epic = r32", **weak),
         ],
-        "orbit": [kamera_line("orbit", "K = 3"), kamera_line("exact", "K = 3", eta_answer=0.94)],
+        "orbit": [kamera_line("orbit", "K = 3, held out"), kamera_line("exact", "K = 3, held out", eta_answer=0.94)],
         "recall": [kamera_line(arm, at, **(weak if arm == "stale" else {})) for at in ("0%", "100%") for arm in ("fresh", "stale")],
         "survivors": [
             kamera_line("blind", "head evicted"),

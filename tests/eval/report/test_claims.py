@@ -19,7 +19,7 @@ def test_the_reverse_bears_out_none(made) -> None:
     poor = {"eta_answer": 0.1, "eta_answer_interval": [-0.1, 0.3], "recovered": 1}
     facts = made["kamera"](
         main=[line("full"), line("blind"), line("patch r32", **poor), line("patch r64", **poor), line("epic = r32")],
-        orbit=[line("orbit", "K = 3", **poor), line("exact", "K = 3")],
+        orbit=[line("orbit", "K = 3, held out", **poor), line("exact", "K = 3, held out")],
         recall=[line("fresh", "100%", **poor), line("stale", "100%")],
         survivors=[line("blind", "x"), line("keep", "x")],
         envelope=[line("rebuilt", "3", **poor), line("stale", "3")],
@@ -34,7 +34,7 @@ def test_where_blind_reuse_loses_nothing_no_repair_is_testable(made) -> None:
     none = {"kl_answer": 1e-9, "eta_answer": None, "eta_answer_interval": None, "flips": 2, "recovered": 2}
     runs = {
         "main": [line(arm, **none) for arm in ("full", "blind", "patch r32", "patch r64", "epic = r32")],
-        "orbit": [line(arm, "K = 3", **none) for arm in ("orbit", "exact")],
+        "orbit": [line(arm, "K = 3, held out", **none) for arm in ("orbit", "exact")],
         "recall": [line(arm, "100%", **none) for arm in ("fresh", "stale")],
         "survivors": [line(arm, "x", **none) for arm in ("blind", "keep")],
         "envelope": [line(arm, "3", **none) for arm in ("rebuilt", "stale")],
@@ -47,7 +47,7 @@ def test_where_blind_reuse_loses_nothing_no_repair_is_testable(made) -> None:
 
 def test_two_antecedents_test_no_orbit(made) -> None:
     line = made["kamera_line"]
-    assert verdicts(made["kamera"](orbit=[line("orbit", "K = 2"), line("exact", "K = 2")])).count("not testable") == 1
+    assert verdicts(made["kamera"](orbit=[line("orbit", "K = 2, held out"), line("exact", "K = 2, held out")])).count("not testable") == 1
 
 
 def test_a_run_that_is_not_there_is_not_measured(made) -> None:

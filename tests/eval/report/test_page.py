@@ -3,6 +3,7 @@
 import json
 import shutil
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -106,3 +107,11 @@ def test_it_fits_wide_and_narrow_screens_in_a_browser(results, tmp_path) -> None
         assert session.get_log("browser") == []
     finally:
         session.quit()
+
+
+def test_the_results_that_are_kept_here_make_a_page() -> None:
+    """The folder that ships must be one that the command of its day can read."""
+    kept = Path(__file__).resolve().parents[3] / "docs" / "results"
+    said = page(find(kept))
+    assert "Kamera" in said
+    assert "patch r32" in said
