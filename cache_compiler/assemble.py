@@ -16,7 +16,7 @@ from .errors import ContextTooLong
 from .patch import Patch
 from .place import place
 from .prefix import Prefix
-from .types import Assembly, Canonical, Segment
+from .types import Assembly, Canonical, end_to_end
 
 
 @torch.inference_mode()
@@ -34,11 +34,7 @@ def assemble(
         PatchMismatch: a patch is of another page or another shape.
     """
     begun = time.perf_counter()
-    segments, row, position = [], prefix.length, prefix.length
-    for page in pages:
-        anchor = page.at(position)
-        segments.append(Segment(page.key, row, row + anchor.length, anchor))
-        row, position = row + anchor.length, anchor.end
+    segments, row, position = end_to_end(pages, prefix.length)
     if position >= backbone.max_positions:
         raise ContextTooLong(
             f"{len(pages)} pages end at position {position}, the model has {backbone.max_positions}: "
@@ -51,4 +47,4 @@ def assemble(
     for page, patch, segment in zip(pages, patches or [None] * len(pages), segments, strict=True):
         rows = slice(segment.first, segment.last)
         place(backbone, page, segment.anchor, rotary[:, 0, :, rows], plain[:, 0, :, rows], patch)
-    return Assembly(cache, tuple(segments), row, position, {"place": time.perf_counter() - begun})
+    return Assembly(cache, segments, row, position, {"place": time.perf_counter() - begun})

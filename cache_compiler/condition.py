@@ -18,7 +18,7 @@ from .backbone import Backbone
 from .errors import PatchMismatch
 from .place import place
 from .prefix import Prefix
-from .types import Canonical, Encoded
+from .types import Canonical, Encoded, end_to_end
 
 # Layer 0 of Delta, as a share of the layer's largest key: rounding stays far below, other pixels or another model far above.
 _SAME_PAGE = 2e-2
@@ -54,38 +54,29 @@ def condition(backbone: Backbone, prefix: Prefix, pages: Sequence[Encoded], firs
 
     `first`: the canonical of a page that stands before `pages`, right behind the prefix; it costs no forward.
     """
-    start, past = prefix.length, prefix.length
-    if first is not None:
-        past, start = past + first.length, first.at(prefix.length).end
-    anchors = []
-    for page in pages:
-        anchors.append(page.at(start))
-        start = anchors[-1].end
-    rows = sum(page.length for page in pages)
-    cache = backbone.empty_cache(past + rows)
+    segments, rows, _ = end_to_end(pages if first is None else [first, *pages], prefix.length)
+    placed = segments[len(segments) - len(pages) :]
+    past = placed[0].first
+    cache = backbone.empty_cache(rows)
     rotary, plain = cache.reserve(past)
     rotary[:, 0, :, : prefix.length] = prefix.rotary
     plain[:, 0, :, : prefix.length] = prefix.plain
     if first is not None:
-        place(backbone, first, first.at(prefix.length), rotary[:, 0, :, prefix.length :], plain[:, 0, :, prefix.length :])
-    positions = torch.cat([anchor.positions(backbone.axes) for anchor in anchors], dim=1)[:, None]
+        place(backbone, first, segments[0].anchor, rotary[:, 0, :, prefix.length :], plain[:, 0, :, prefix.length :])
+    positions = torch.cat([segment.anchor.positions(backbone.axes) for segment in placed], dim=1)[:, None]
     with backbone.capture() as taken:
         backbone.forward_encoded(pages, positions, cache, keep=0)
     keys = torch.stack([layer[0] for layer in taken])  # [layers, heads, rows, dim]
-    conditioned, begin = [], 0
-    for page in pages:
-        end = begin + page.length
-        conditioned.append(
-            Canonical(
-                key=page.key,
-                rotary=keys[:, :, begin:end].clone(),
-                plain=cache.plain_slab[:, 0, :, past + begin : past + end].clone(),
-                rows=page.rows,
-                columns=page.columns,
-            )
+    return [
+        Canonical(
+            key=page.key,
+            rotary=keys[:, :, segment.first - past : segment.last - past].clone(),
+            plain=cache.plain_slab[:, 0, :, segment.first : segment.last].clone(),
+            rows=page.rows,
+            columns=page.columns,
         )
-        begin = end
-    return conditioned
+        for page, segment in zip(pages, placed, strict=True)
+    ]
 
 
 def deficit(conditioned: Canonical, canonical: Canonical) -> Deficit:

@@ -19,7 +19,7 @@ from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from .backbone import Backbone
 from .recompute import mask_of
-from .types import Anchor, Encoded
+from .types import Anchor, Encoded, end_to_end
 
 # causal: all that stands before. own: a page sees the prefix and itself. itself: a page sees itself alone, not even the prefix.
 Sight = Literal["causal", "own", "itself"]
@@ -69,11 +69,9 @@ class Request:
 
 def request(backbone: Backbone, pages: Sequence[Encoded], question: Sequence[int]) -> Request:
     prefix = backbone.encode_text("", backbone.template.prefix)
-    anchors, start = [], prefix.length
-    for page in pages:
-        anchors.append(page.at(start))
-        start = anchors[-1].end
-    return Request((prefix, *pages, backbone.encode_text("", question)), tuple(anchors), start)
+    segments, _, start = end_to_end(pages, prefix.length)
+    anchors = tuple(segment.anchor for segment in segments)
+    return Request((prefix, *pages, backbone.encode_text("", question)), anchors, start)
 
 
 def native(backbone: Backbone, whole: Request, sight: Sight = "causal", positions: Tensor | None = None) -> Tensor:

@@ -21,7 +21,7 @@ from .patch import Patch
 from .place import place, place_keys
 from .prefix import Prefix
 from .slab import SlabCache
-from .types import Canonical, Segment
+from .types import Canonical, Segment, end_to_end
 
 
 @dataclass(frozen=True)
@@ -55,21 +55,19 @@ def lay_out(backbone: Backbone, start: int, pages: Sequence[tuple[Canonical, Pat
         PatchMismatch: a patch does not belong to its page.
         WindowError: the same page comes twice.
     """
-    placed, row, position, seen = [], start, start, set()
+    seen = set()
     for page, patch in pages:
         if page.key in seen:
             raise WindowError(f"{page.key} would stand in the window twice: evict it first, or leave it where it is")
         if patch is not None:
             patch.require_fit(page)
         seen.add(page.key)
-        anchor = page.at(position)
-        placed.append(Placed(page, patch, Segment(page.key, row, row + anchor.length, anchor)))
-        row, position = row + anchor.length, anchor.end
+    segments, _, position = end_to_end([page for page, _ in pages], start)
     if position >= backbone.max_positions:
         raise ContextTooLong(
             f"{len(pages)} pages end at position {position}, the model has {backbone.max_positions}: evict a page, or take a lower DPI"
         )
-    return tuple(placed)
+    return tuple(Placed(page, patch, segment) for (page, patch), segment in zip(pages, segments, strict=True))
 
 
 def row_bytes(backbone: Backbone) -> int:

@@ -10,7 +10,7 @@ import torch
 from renderer.types import PageImage
 
 from .backbone import Backbone
-from .types import Assembly, Encoded, Segment
+from .types import Assembly, Encoded, end_to_end
 
 
 def full_prefill(backbone: Backbone, images: Sequence[PageImage], room: int = 0) -> Assembly:
@@ -25,13 +25,9 @@ def prefill_encoded(backbone: Backbone, pages: Sequence[Encoded], room: int = 0)
     """The same for pages that are encoded already, or are text: each sees all that stands before it."""
     begun = time.perf_counter()
     prefix = backbone.encode_text("", backbone.template.prefix)
-    anchor = prefix.at(0)
-    positions, segments, row = [anchor.positions(backbone.axes)], [], prefix.length
-    for page in pages:
-        anchor = page.at(anchor.end)
-        positions.append(anchor.positions(backbone.axes))
-        segments.append(Segment(page.key, row, row + page.length, anchor))
-        row += page.length
+    segments, row, position = end_to_end(pages, prefix.length)
+    anchors = [prefix.at(0), *(segment.anchor for segment in segments)]
+    positions = torch.cat([anchor.positions(backbone.axes) for anchor in anchors], dim=1)[:, None]
     cache = backbone.empty_cache(row + room)
-    backbone.forward_encoded([prefix, *pages], torch.cat(positions, dim=1)[:, None], cache, keep=0)
-    return Assembly(cache, tuple(segments), row, anchor.end, {"prefill": time.perf_counter() - begun})
+    backbone.forward_encoded([prefix, *pages], positions, cache, keep=0)
+    return Assembly(cache, segments, row, position, {"prefill": time.perf_counter() - begun})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -119,6 +120,16 @@ class Segment:
     first: int
     last: int
     anchor: Anchor
+
+
+def end_to_end(pages: Iterable[Canonical | Encoded], start: int) -> tuple[tuple[Segment, ...], int, int]:
+    """Pages in context order behind a prefix of `start` rows -> their places, and the first row and the first position behind the last."""
+    segments, row, position = [], start, start
+    for page in pages:
+        anchor = page.at(position)
+        segments.append(Segment(page.key, row, row + anchor.length, anchor))
+        row, position = row + anchor.length, anchor.end
+    return tuple(segments), row, position
 
 
 @dataclass
