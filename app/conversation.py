@@ -71,6 +71,7 @@ class Conversation:
         gone = {page for page, owner in owners.items() if owner is None}
         if gone:
             self.window.forget(*(key for key in images if _page(key) in gone))
+            self.choices = {}  # what was chosen for it may know a page that goes next
             self.told = [turn for turn in self.told if turn.pages.isdisjoint(gone)]
         self.standing = {key: self._renewed(item, owners[_page(key)]) for key, item in self.standing.items() if _page(key) not in gone}
         self._seen = generation

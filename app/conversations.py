@@ -61,9 +61,11 @@ class Conversations:
                     talk.window.close()  # dropped while it was answered
 
     def purge(self) -> None:
-        """Leave nothing of documents that were deleted in any conversation, idle ones too. Called inside the lane: no turn is under way."""
-        for talk in list(self._kept.values()):
-            talk.purge()
+        """Leave nothing of documents that were deleted in any conversation, idle ones too. Called inside the lane: no turn is under way;
+        and under the lock: nobody drops one meanwhile."""
+        with self._lock:
+            for talk in self._kept.values():
+                talk.purge()
 
     def drop(self, name: str) -> None:
         """Forget a conversation: its pages, questions and answers. Raises UnknownConversation."""

@@ -115,6 +115,8 @@ class House:
     def forget_deleted(self) -> None:
         """Let idle conversations go of documents that were deleted. Where too many wait for the model it is left to each one's next turn,
         which looks before it answers."""
+        if not len(self.conversations):
+            return  # nothing to let go of: no reason to stand in line
         with contextlib.suppress(Busy), self.lane.turn():
             self.conversations.purge()
 

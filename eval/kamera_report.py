@@ -110,8 +110,8 @@ def verdict(rows: Sequence[Row], lines: Sequence[Line]) -> str:
         f"({best})."
     )
     said.append(
-        f"One patch of rank 32 takes {100 * ours['bytes']:.0f} % of the page's own bytes here: shares fall as a model grows, for a patch has "
-        "a page's rows plus its width, times the rank."
+        f"One patch of rank 32 takes {100 * ours['bytes']:.0f} % of the page's own bytes here: a patch has a page's rows "
+        "plus its width, times the rank."
     )
     return " ".join(said)
 

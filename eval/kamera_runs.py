@@ -73,7 +73,9 @@ class Journal:
         lines = whole.split("\n")
         if lines[0] != head:
             raise OtherRun(_difference(path, lines[0], settings))
-        path.write_text(whole + "\n", encoding="utf-8")
+        with path.open("r+b") as file:
+            # Cut, not written anew: a process that is killed here must not take the rows with it.
+            file.truncate(len(whole.encode()) + 1)
         for row in map(json.loads, lines[1:]):
             self.rows[row["run"], row["id"]] = row
 

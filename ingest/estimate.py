@@ -13,16 +13,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cache_compiler.errors import CacheError
+from cache_compiler.placed import row_bytes
 from renderer.errors import RendererError
 from retrieval.errors import NameTaken, RetrievalError
 
 from .errors import Cancelled, IngestError, UnsupportedType
 from .load import KINDS, load
 from .names import document_name
-from .pipeline import Listener, Stop, _digest, _files, _whole, failure
+from .pipeline import Listener, Stop, digest_of, failure, files_of, is_whole
 from .spread import Amount, evenly
 from .survey import Standing, Survey
-from .trial import Rates, draw, measure, row_bytes
+from .trial import Rates, draw, measure
 from .types import Document, Failure, Progress
 from .workshop import Workshop
 
@@ -93,7 +94,7 @@ def estimate(
     errors for what is no single file's fault: the model's, the embedder's.
     """
     sample = sample or Sample()
-    found = list(_files(paths))
+    found = list(files_of(paths))
     largest, others = _chosen([path for path, _ in found], sample.files)
     survey = Survey(workshop, sample.sheets, len(largest) + len(others), standing, cancelled)
     taken: dict[str, tuple[str, str]] = {}
@@ -150,12 +151,12 @@ def _read(
     """The file as ingest would read it; None where that would skip it. Raises as ingest does, NameTaken too."""
     if cancelled():
         raise Cancelled("stopped on request; nothing was kept")
-    source, digest = os.path.realpath(path), _digest(path, workshop.limits.file_bytes)
+    source, digest = os.path.realpath(path), digest_of(path, workshop.limits.file_bytes)
     before = taken.get(name)
     if before is None and standing is not None:
         row = standing.workshop.catalogue.document_named(standing.collection, name)
         if row is not None:
-            if row.sha256 == digest and _whole(row, standing.workshop):
+            if row.sha256 == digest and is_whole(row, standing.workshop):
                 return None
             before = (row.sha256, row.source)
     elif before is not None and before[0] == digest:
@@ -206,7 +207,7 @@ def _told(
         chunks=totals["chunks"],
         pages=totals["pages"],
         rows=rows,
-        caches={dpi: rows[dpi].scaled(row_bytes(workshop)) + totals[f"caches@{dpi}"].scaled(rates.cache_header) for dpi in dpis},
+        caches={dpi: rows[dpi].scaled(row_bytes(workshop.backbone)) + totals[f"caches@{dpi}"].scaled(rates.cache_header) for dpi in dpis},
         images={dpi: totals[f"images@{dpi}"] for dpi in dpis},
         patches=totals["patches"],
         patch_bytes=totals["patch_bytes"] + totals["patches"].scaled(rates.patch_header),

@@ -64,7 +64,7 @@ def ingest(
     failed: list[Failure] = []
     passed: list[str] = []
     stopped = False
-    for path, raw in _files(paths):
+    for path, raw in files_of(paths):
         try:
             name = document_name(raw)
             outcome = ingest_file(path, name, os.path.realpath(path), collection, workshop, progress, cancelled, replace)
@@ -110,9 +110,9 @@ def ingest_file(
     step("load")(0, 0)
     if cancelled():
         raise Cancelled("stopped on request")
-    digest = _digest(path, workshop.limits.file_bytes)
+    digest = digest_of(path, workshop.limits.file_bytes)
     before = workshop.catalogue.document_named(collection, name)
-    if before is not None and before.sha256 == digest and _whole(before, workshop):
+    if before is not None and before.sha256 == digest and is_whole(before, workshop):
         return None
     if before is not None and before.sha256 != digest and before.source != source and not replace:
         raise NameTaken(
@@ -176,7 +176,7 @@ def _row(document: Document, document_id: str, collection: str, leaves: Leaves, 
     )
 
 
-def _whole(row: DocumentRow, workshop: Workshop) -> bool:
+def is_whole(row: DocumentRow, workshop: Workshop) -> bool:
     """Whether every page image of a document in the catalogue still has its cache and its PNG.
 
     Patches are not asked for: who has dropped them, or changed the policy, has not changed the file. `quire patch form` forms them.
@@ -185,7 +185,7 @@ def _whole(row: DocumentRow, workshop: Workshop) -> bool:
     return not missing_keys({image_key(ref.key, dpi) for ref in refs for dpi in workshop.dpis}, workshop)
 
 
-def _files(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+def files_of(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
     """Files with the names they get: a folder's files by their path within it, in sorted order; hidden ones are left out."""
     for path in paths:
         if _is(path.is_dir, otherwise=False):
@@ -205,7 +205,7 @@ def _is(check: Callable[[], bool], otherwise: bool) -> bool:
         return otherwise
 
 
-def _digest(path: Path, limit: int) -> str:
+def digest_of(path: Path, limit: int) -> str:
     """SHA-256 of the file, so that an unchanged one is known before it is parsed; a file over the limit is left to `load` to refuse."""
     if path.exists() and not path.is_file():
         return ""  # so are pipes and devices: to open one may mean to wait for ever

@@ -16,7 +16,7 @@ from typing import cast
 
 from cache_compiler.errors import CacheMiss
 from cache_compiler.form import cut, orbit_means
-from cache_compiler.patch import PatchKey
+from cache_compiler.patch import Patch, PatchKey
 from retrieval.errors import UnknownPage
 
 from .patching import Encodings, keep, most_rank, owned
@@ -72,11 +72,13 @@ def form_orbit(workshop: Workshop, page: str, given: Sequence[str]) -> PatchKey 
         try:
             next(steps)
         except StopIteration as end:
-            return cast(PatchKey | None, end.value)
+            patch = cast(Patch | None, end.value)
+            return patch.key if patch is not None and keep(workshop, patch) else None
 
 
-def orbit_steps(workshop: Workshop, page: str, given: Sequence[str]) -> Generator[None, None, PatchKey | None]:
-    """The same in steps of one forward each at most, so that the model can be let go in between."""
+def orbit_steps(workshop: Workshop, page: str, given: Sequence[str]) -> Generator[None, None, Patch | None]:
+    """The patch itself, in steps of one forward each at most, so that the model can be let go in between. It is not kept yet: that may
+    wait for another writer, and nobody should wait for the model meanwhile."""
     pages = [page, *given]
     if not owned(workshop, pages):
         return None
@@ -97,7 +99,7 @@ def orbit_steps(workshop: Workshop, page: str, given: Sequence[str]) -> Generato
             raise  # nobody deleted it: the store is not what the catalogue says
         return None
     assert delta is not None
-    return key if keep(workshop, cut(delta, key.given, canonical, key.rank, kind="orbit")) else None
+    return cut(delta, key.given, canonical, key.rank, kind="orbit")
 
 
 class PatchWorker:
@@ -162,15 +164,19 @@ class PatchWorker:
     def _form(self, wanted: Wanted) -> None:
         steps, begun = orbit_steps(self.workshop, wanted.page, wanted.given), False
         while not self._stopping.is_set():
+            ended: StopIteration | None = None
             with self.turn() as ours:
                 if ours is not False:
                     begun = True
                     try:
                         next(steps)
                     except StopIteration as end:
-                        if end.value is not None:
-                            log.info("formed %s of %s", end.value, wanted.page)
-                        return
+                        ended = end
+            if ended is not None:
+                patch = cast(Patch | None, ended.value)
+                if patch is not None and keep(self.workshop, patch):
+                    log.info("formed %s of %s", patch.key, wanted.page)
+                return
             if not begun:
                 self._again(wanted)
                 return

@@ -122,13 +122,6 @@ def patch_bytes(workshop: Workshop, rows: int) -> int:
     return (backbone.layers - 1) * numbers * int(backbone.dtype.itemsize)
 
 
-def row_bytes(workshop: Workshop) -> int:
-    """Bytes of one row of a page's cache: what is rotated and what is not, of every layer."""
-    backbone = workshop.backbone
-    widths = sum(heads * width for heads, width in (backbone.rotary_shape, backbone.plain_shape))
-    return backbone.layers * widths * int(backbone.dtype.itemsize)
-
-
 def _patches(
     specimens: Sequence[Specimen],
     workshop: Workshop,

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from eval.kamera_report import PLOTS, TITLES
+from eval.kamera_summary import AGAINST
 from eval.questions import tables
 
 from . import claims
@@ -128,7 +129,9 @@ def _kamera_table(name: str, lines: Sequence[Mapping[str, Any]]) -> Html:
     # At every layer full prefill and blind reuse are the same two contexts.
     shown = [line for line in lines if name != "depth" or line["setting"] == "0" or line["arm"] not in ("full", "blind")]
     several = any(line["setting"] for line in shown)
-    heads = [head for key, head in _KAMERA.items() if key != "setting" or several]
+    against = AGAINST.get(name, "blind")
+    measured = f" (from {against})" if name in AGAINST else ""
+    heads = [head + (measured if key == "eta" else "") for key, head in _KAMERA.items() if key != "setting" or several]
     body = [
         [
             *([str(line["setting"])] if several else []),
@@ -137,7 +140,7 @@ def _kamera_table(name: str, lines: Sequence[Mapping[str, Any]]) -> Html:
             f"{line['exact']} of {line['n']}",
             f"{line['kl_answer']:.2g}",
             ""
-            if line["eta_answer"] is None or line["arm"] in ("full", "blind")
+            if line["eta_answer"] is None or line["arm"] in ("full", against)
             else _span(line["eta_answer"], line["eta_answer_interval"]),
         ]
         for line in shown

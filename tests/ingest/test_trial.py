@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 
 from cache_compiler.compile import compile_pages
+from cache_compiler.placed import row_bytes
 from ingest.errors import Cancelled
 from ingest.patching import Encodings, make, policy_keys
 from ingest.pipeline import ingest
 from ingest.policy import Policy
 from ingest.spread import Amount
-from ingest.trial import Rates, Specimen, draw, measure, patch_bytes, row_bytes
+from ingest.trial import Rates, Specimen, draw, measure, patch_bytes
 from ingest.workshop import Workshop
 from renderer import paginate, rasterise
 from retrieval.types import PageRef
@@ -55,7 +56,7 @@ def test_a_row_and_a_patch_take_the_bytes_that_are_foretold(workshop: Workshop, 
             assert patch.bytes == patch_bytes(workshop, int(patch.rotary.left.shape[1]))
     for page in refs:
         for dpi, rows in page.rows.items():
-            assert workshop.store.get(f"{page.key}@{dpi}").canonical.bytes == rows * row_bytes(workshop)
+            assert workshop.store.get(f"{page.key}@{dpi}").canonical.bytes == rows * row_bytes(workshop.backbone)
 
 
 def test_the_only_page_of_a_batch_is_patched_behind_the_page_before_it(workshop: Workshop) -> None:
