@@ -10,13 +10,19 @@ from .settings import PREFIX, Settings, read_settings
 
 # Every command reads a home; those that load a model need the rest.
 HOME = ("home", "config")
-MODEL = ("model", "dtype", "unchecked", "embedder", "style", "low", "high", "ram_bytes")
-INGEST = ("batch", "file_bytes", "text_chars", "source_pages", "rendered_pages", "unpacked_bytes", "parse_seconds", "parse_memory")
+MODEL = ("model", "dtype", "unchecked", "embedder", "style", "low", "high", "ram_bytes", "disk_bytes", "ocr")
+INGEST = (
+    *("batch", "pdf_engine", "file_bytes", "text_chars", "source_pages", "rendered_pages", "unpacked_bytes"),
+    *("image_pixels", "archive_members", "parse_seconds", "parse_memory"),
+)
 # What is formed when documents come in; "hot" forms more while questions are answered.
 PATCH = ("patch_policy", "patch_rank", "hot_after")
 ASK = ("top_k", "alpha", "cap", "max_tokens", "question_chars", "patch_missing")
 CHAT = ("conversations", "window_bytes", "window_pages")
-SERVE = ("host", "port", "queue", "request_files", "upload_bytes")
+SERVE = (
+    *("host", "port", "queue", "upload_queue", "request_files", "upload_bytes", "connections", "body_seconds", "rate", "ask_rate"),
+    *("cors_origins", "grace", "log_format", "otel"),
+)
 
 
 def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
@@ -27,7 +33,7 @@ def add_settings(parser: argparse.ArgumentParser, *names: str) -> None:
     for name in names:
         field = Settings.model_fields[name]
         described = (field.description or "").replace("%", "%%")
-        default = "" if field.is_required() or field.default is None or field.default_factory else f" Default: {field.default}."
+        default = "" if field.is_required() or field.default in (None, ()) or field.default_factory else f" Default: {field.default}."
         if field.annotation is bool:
             group.add_argument(f"--{name.replace('_', '-')}", dest=name, action="store_const", const=True, default=None, help=described)
             continue

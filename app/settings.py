@@ -8,11 +8,12 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import ByteSize, Field, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ingest.policy import Policy
 from ingest.types import Limits
@@ -54,6 +55,19 @@ class Settings(BaseSettings):
         ByteSize(512 * 1024**2), ge=0, description="Memory for page caches and patches that were read lately. 0: none; 512MiB, 2GiB."
     )
 
+    disk_bytes: ByteSize | None = Field(
+        None,
+        ge=1,
+        description="What caches, images and patches may take on the disk; above it the caches that were used least lately go, and are "
+        "compiled again when a question needs them. Unset: all of the disk. Such as 200GiB.",
+    )
+    pdf_engine: Literal["pymupdf", "pypdfium2"] = Field(
+        "pymupdf", description="What reads PDF: pymupdf (AGPL, the better reader) or pypdfium2 (permissively licensed; extra pdfium)."
+    )
+    ocr: Literal["auto", "off"] = Field(
+        "auto", description="Reading the text of pictures and scans, for retrieval. auto: where an engine is installed (extra ocr)."
+    )
+
     patch_policy: Literal["adjacent", "hot", "off"] = Field(
         "adjacent",
         description="Patches formed at ingest (Kamera): adjacent: each page behind the one before it; hot: also sets retrieved together often; off.",
@@ -86,10 +100,35 @@ class Settings(BaseSettings):
     max_tokens: int | None = Field(None, ge=1, le=4096, description="Tokens that an answer may have. Unset: as the model's card says.")
 
     host: str = Field(
-        "127.0.0.1", description="The address to serve at. Beyond this machine only with --allow-remote: there are no API keys yet."
+        "127.0.0.1", description="The address to serve at. Beyond this machine only where there is an API key (`quire key create`)."
     )
     port: int = Field(8765, ge=0, le=65535, description="The port to serve at; 0: any free one.")
     queue: int = Field(8, ge=0, le=1000, description="Questions that may wait for the model; the next one is told to come back (503).")
+    upload_queue: int = Field(1000, ge=1, le=1_000_000, description="Uploads that may wait for ingest; the next one is refused (503).")
+    connections: int = Field(512, ge=8, le=65_536, description="Connections at a time; the next one is told to come back (503).")
+    body_seconds: float = Field(
+        30.0,
+        gt=0,
+        le=3600,
+        description="Seconds that a request may be silent while its head or body is on its way; then it is cut off (408).",
+    )
+    rate: int = Field(
+        600, ge=0, le=1_000_000, description="Requests a minute of one key, or of one address where there are no keys. 0: any."
+    )
+    ask_rate: int = Field(
+        120, ge=0, le=1_000_000, description="Of these, questions (ask, chat) a minute: each may take the model for seconds. 0: any."
+    )
+    cors_origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        (),
+        description="Other sites whose pages may call the interface, each with scheme and port, separated by commas: https://wiki.example.",
+    )
+    grace: float = Field(
+        15.0, ge=0, le=600, description="Seconds that open answers have to end when the server is told to stop; then they are handed back."
+    )
+    log_format: Literal["text", "json"] = Field("text", description="What a line of the log is: text for people, or one JSON object.")
+    otel: str | None = Field(
+        None, description="Where traces go (OTLP over HTTP, http://localhost:4318/v1/traces); needs the extra otel. Unset: nowhere."
+    )
     question_chars: int = Field(4000, ge=1, le=1_000_000, description="Characters that a question may have.")
     request_files: int = Field(100, ge=1, le=10_000, description="Files in one upload.")
 
@@ -97,9 +136,13 @@ class Settings(BaseSettings):
     text_chars: int = Field(Limits.text_chars, ge=1, description="Characters of text that a file may hold.")
     source_pages: int = Field(Limits.source_pages, ge=1, description="Printed pages that a file may have.")
     rendered_pages: int = Field(Limits.rendered_pages, ge=1, description="Pages that a file may become when it is laid out.")
-    unpacked_bytes: ByteSize = _size(Limits.unpacked_bytes, "What a container (DOCX) may unpack to.")
+    unpacked_bytes: ByteSize = _size(Limits.unpacked_bytes, "What a container (DOCX, XLSX, EPUB, zip) may unpack to.")
     parse_seconds: float = Field(Limits.parse_seconds, gt=0, le=86_400, description="Seconds that a file's parser may take.")
     parse_memory: ByteSize = _size(Limits.parse_memory, "Memory that a file's parser may take.")
+    image_pixels: int = Field(
+        getattr(Limits, "image_pixels", 50_000_000), ge=1, description="Pixels of one picture, or of one scanned page."
+    )
+    archive_members: int = Field(getattr(Limits, "archive_members", 1000), ge=1, description="Files that an archive (zip) may hold.")
     # Behind file_bytes, for it follows that one: whoever raises the one limit and not the other would still be refused.
     upload_bytes: ByteSize = Field(
         default_factory=lambda data: data.get("file_bytes", ByteSize(Limits.file_bytes)),
@@ -111,6 +154,17 @@ class Settings(BaseSettings):
     @classmethod
     def _expand(cls, path: Path | None) -> Path | None:
         return path.expanduser() if path is not None else None
+
+    @field_validator("cors_origins", mode="before")
+    @classmethod
+    def _origins(cls, said: Any) -> Any:
+        """Words of a shell or a variable, or a list of the file; each must be an origin, for a browser compares it letter by letter."""
+        found = [word.strip().rstrip("/") for word in (said.split(",") if isinstance(said, str) else said) if str(word).strip()]
+        for word in found:
+            parts = urlsplit(word)
+            if parts.scheme not in ("http", "https") or not parts.hostname or word != f"{parts.scheme}://{parts.netloc}" or "*" in word:
+                raise ValueError(f"{word!r} is no origin: write scheme, host and port alone (https://wiki.example); there is no wildcard")
+        return tuple(word.lower() for word in found)
 
     @model_validator(mode="after")
     def _ordered(self) -> Settings:
