@@ -92,7 +92,7 @@ class Doors:
         log.info("%s %s %s %d %.0f ms", number, scope["method"], scope["path"], status, 1000 * (time.perf_counter() - begun))
 
     def _limit(self, scope: Scope) -> int:
-        if scope["path"] == "/documents":
+        if scope["path"] == "/v1/documents":
             return self.settings.upload_bytes + FRAMING + 1024 * self.settings.request_files
         # JSON may spell a character in twelve bytes; a question that is too long should reach the walk, which says so in characters.
         return max(2 * 1024 * 1024, 12 * self.settings.question_chars + FRAMING)

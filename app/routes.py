@@ -11,6 +11,7 @@ from .routes_ask import router as answers
 from .routes_documents import router as documents
 
 router = APIRouter(
+    prefix="/v1",
     # What any route may answer besides its own; the sentences say what to do.
     responses={code: {"model": bodies.ErrorBody} for code in (404, 409, 413, 422, 503)}
 )

@@ -53,7 +53,7 @@ def _refused(event: Event) -> Response | None:
 @router.delete("/conversations/{conversation}", status_code=204, response_class=Response)
 def forget(request: Request, house: HouseDep, conversation: str) -> Response:
     """Forget a conversation: its pages, questions and answers. There is no list of them: their ids are secrets."""
-    request.scope["path"] = "/conversations/…"  # what the doors write into the log
+    request.scope["path"] = "/v1/conversations/…"  # what the doors write into the log
     house.conversations.drop(conversation)
     return Response(status_code=204)
 

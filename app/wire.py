@@ -75,7 +75,7 @@ def plan(value: Plan) -> bodies_answer.PlanOut:
 
 
 def citation(value: types.Citation) -> bodies_answer.Citation:
-    return bodies_answer.Citation.model_validate({**asdict(value), "image": f"/pages/{value.page}.png?dpi={value.dpi}"})
+    return bodies_answer.Citation.model_validate({**asdict(value), "image": f"/v1/pages/{value.page}.png?dpi={value.dpi}"})
 
 
 def answer(value: types.Answer) -> bodies_answer.Answer:

@@ -46,16 +46,16 @@ async function json(path, options) {
 const part = encodeURIComponent;
 
 export const ready = () => json("readyz");
-export const model = () => json("model");
-export const collections = async () => (await json("collections")).collections;
-export const documents = async (collection) => (await json(`documents?collection=${part(collection)}`)).documents;
-export const documentOf = (id) => json(`documents/${part(id)}`);
-export const remove = (id) => json(`documents/${part(id)}`, { method: "DELETE" });
-export const jobs = async (collection) => (await json(`jobs?collection=${part(collection)}`)).jobs;
-export const cancel = (id) => json(`jobs/${part(id)}/cancel`, { method: "POST" });
-export const retry = (id) => json(`jobs/${part(id)}/retry`, { method: "POST" });
-export const page = (key) => json(`pages/${part(key)}`);
-export const imageUrl = (key, dpi) => `pages/${part(key)}.png?dpi=${part(dpi)}`;
+export const model = () => json("v1/model");
+export const collections = async () => (await json("v1/collections")).collections;
+export const documents = async (collection) => (await json(`v1/documents?collection=${part(collection)}`)).documents;
+export const documentOf = (id) => json(`v1/documents/${part(id)}`);
+export const remove = (id) => json(`v1/documents/${part(id)}`, { method: "DELETE" });
+export const jobs = async (collection) => (await json(`v1/jobs?collection=${part(collection)}`)).jobs;
+export const cancel = (id) => json(`v1/jobs/${part(id)}/cancel`, { method: "POST" });
+export const retry = (id) => json(`v1/jobs/${part(id)}/retry`, { method: "POST" });
+export const page = (key) => json(`v1/pages/${part(key)}`);
+export const imageUrl = (key, dpi) => `v1/pages/${part(key)}.png?dpi=${part(dpi)}`;
 
 /** Send one file under `name`, which may have its folders before it. Returns its job, which may already have failed at the door. */
 export async function upload(file, name, collection, replace, signal) {
@@ -63,13 +63,13 @@ export async function upload(file, name, collection, replace, signal) {
   form.append("files", file, name);
   form.append("collection", collection);
   form.append("replace", replace ? "true" : "false");
-  const body = await json("documents", { method: "POST", body: form, signal });
+  const body = await json("v1/documents", { method: "POST", body: form, signal });
   return body.jobs[0];
 }
 
 /** A job's changes, until it ends: yields the job. */
 export async function* jobEvents(id, signal) {
-  const response = await send(`jobs/${part(id)}/events`, { headers: { Accept: "text/event-stream" }, signal });
+  const response = await send(`v1/jobs/${part(id)}/events`, { headers: { Accept: "text/event-stream" }, signal });
   for await (const event of events(response.body)) {
     if (event.name === "job") yield JSON.parse(event.data);
   }
@@ -77,7 +77,7 @@ export async function* jobEvents(id, signal) {
 
 /** Ask, and read the answer as it comes: yields {name: "planned" | "token" | "done" | "failed", data}. */
 export async function* ask(request, signal) {
-  const response = await send("ask", {
+  const response = await send("v1/ask", {
     method: "POST",
     headers: { "Content-Type": "application/json", Accept: "text/event-stream" },
     body: JSON.stringify({ ...request, stream: true }),

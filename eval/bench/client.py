@@ -129,7 +129,7 @@ def listen(port: int, question: str, pages: int, number: int = 0, collection: st
     first = None
     begun = time.perf_counter()
     try:
-        connection.request("POST", "/ask", json.dumps(body), {"Content-Type": "application/json", "Accept": "text/event-stream"})
+        connection.request("POST", "/v1/ask", json.dumps(body), {"Content-Type": "application/json", "Accept": "text/event-stream"})
         response = connection.getresponse()
         if response.status != 200:
             raise EvalError(f"the server answered {response.status}: {response.read(2000).decode(errors='replace')}")

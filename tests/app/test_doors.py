@@ -39,7 +39,7 @@ def client(tmp_path) -> TestClient:
 
 
 def _client(settings: Settings, base_url: str = "http://testserver") -> TestClient:
-    paths = {"/": echo, "/documents": echo, "/careless": careless, "/broken": broken}
+    paths = {"/": echo, "/v1/documents": echo, "/careless": careless, "/broken": broken}
     routes = [Route(path, to, methods=["GET", "POST"]) for path, to in paths.items()]
     return TestClient(Starlette(routes=routes, middleware=[Middleware(Doors, settings=settings)]), base_url=base_url)
 
@@ -95,8 +95,8 @@ def test_a_body_at_the_limit_goes_through(client):
 
 
 def test_uploads_have_a_limit_of_their_own_with_room_for_the_form(client):
-    assert client.post("/documents", content=b"x" * (1000 + FRAMING)).status_code == 200
-    assert client.post("/documents", content=b"x" * (1000 + FRAMING + 1025)).status_code == 413
+    assert client.post("/v1/documents", content=b"x" * (1000 + FRAMING)).status_code == 200
+    assert client.post("/v1/documents", content=b"x" * (1000 + FRAMING + 1025)).status_code == 413
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1:8765", "[::1]:8765", "LOCALHOST:1"])

@@ -39,7 +39,7 @@ def test_it_is_alive_but_not_ready_while_the_house_is_being_loaded(settings):
         assert client.get("/livez").json() == {"alive": True}
         response = client.get("/readyz")
         assert (response.status_code, response.json()) == (503, {"ready": False, "reason": "the model is being loaded"})
-        asked = client.post("/ask", json={"question": "why?"})
+        asked = client.post("/v1/ask", json={"question": "why?"})
         assert (asked.status_code, asked.json()["error"]["type"]) == (503, "NotReady")
         assert int(asked.headers["retry-after"]) >= 1
         let_go.set()
@@ -75,24 +75,24 @@ def test_an_unknown_fault_while_opening_is_logged_and_not_told(settings, caplog)
 def test_the_schema_names_every_address_of_the_contract(settings):
     paths = create_app(settings).openapi()["paths"]
     contract = {
-        "/documents": {"get", "post"},
-        "/documents/{document}": {"get", "delete"},
-        "/jobs": {"get"},
-        "/jobs/{job}": {"get"},
-        "/jobs/{job}/events": {"get"},
-        "/jobs/{job}/cancel": {"post"},
-        "/jobs/{job}/retry": {"post"},
-        "/collections": {"get"},
-        "/ask": {"post"},
-        "/conversations/{conversation}": {"delete"},
-        "/pages/{key}.png": {"get"},
-        "/pages/{key}": {"get"},
-        "/model": {"get"},
+        "/v1/documents": {"get", "post"},
+        "/v1/documents/{document}": {"get", "delete"},
+        "/v1/jobs": {"get"},
+        "/v1/jobs/{job}": {"get"},
+        "/v1/jobs/{job}/events": {"get"},
+        "/v1/jobs/{job}/cancel": {"post"},
+        "/v1/jobs/{job}/retry": {"post"},
+        "/v1/collections": {"get"},
+        "/v1/ask": {"post"},
+        "/v1/conversations/{conversation}": {"delete"},
+        "/v1/pages/{key}.png": {"get"},
+        "/v1/pages/{key}": {"get"},
+        "/v1/model": {"get"},
         "/livez": {"get"},
         "/readyz": {"get"},
     }
     assert {path: set(methods) for path, methods in paths.items()} == contract
-    form = paths["/documents"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
+    form = paths["/v1/documents"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
     assert sorted(form) == ["collection", "files", "replace"]
 
 

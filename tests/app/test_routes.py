@@ -13,7 +13,7 @@ def test_a_loaded_house_is_ready(live):
 
 
 def test_the_model_says_what_it_can_answer_and_what_it_was_made_of(live):
-    told = get(live, "/model").json()
+    told = get(live, "/v1/model").json()
     assert told["name"] == "reader"
     assert told["says"] == live.house.backbone.card.says
     assert told["dpis"] == [72, 120]
@@ -43,12 +43,12 @@ def test_nothing_outside_the_page_s_folder_is_served(live):
 
 def test_an_address_or_a_method_that_there_is_not_has_the_one_shape(live):
     assert get(live, "/nowhere").json()["error"]["type"] == "NotFound"
-    response = httpx.put(live.url + "/ask")
+    response = httpx.put(live.url + "/v1/ask")
     assert (response.status_code, response.json()["error"]["type"]) == (405, "MethodNotAllowed")
-    assert response.json()["error"]["message"] == "/ask does not take PUT"
+    assert response.json()["error"]["message"] == "/v1/ask does not take PUT"
 
 
 def test_another_site_may_not_read(live):
-    response = httpx.options(live.url + "/ask", headers={"origin": "https://evil.example", "access-control-request-method": "POST"})
+    response = httpx.options(live.url + "/v1/ask", headers={"origin": "https://evil.example", "access-control-request-method": "POST"})
     assert "access-control-allow-origin" not in response.headers
-    assert httpx.get(live.url + "/collections", headers={"host": "evil.example"}).status_code == 421
+    assert httpx.get(live.url + "/v1/collections", headers={"host": "evil.example"}).status_code == 421

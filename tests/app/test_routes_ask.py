@@ -16,7 +16,7 @@ QUESTION = "Tell me the voltage of Sleke bridge."
 
 
 def ask(live, **body) -> httpx.Response:
-    return httpx.post(live.url + "/ask", json={"question": QUESTION, **body}, timeout=60)
+    return httpx.post(live.url + "/v1/ask", json={"question": QUESTION, **body}, timeout=60)
 
 
 def events(response: httpx.Response) -> list[tuple[str, dict]]:
@@ -46,7 +46,7 @@ def test_an_answer_comes_with_what_backs_it(live):
     assert told["plan"]["rows"] == sum(pick["rows"] for pick in told["plan"]["picks"])
     assert {pick["dpi"] for pick in told["plan"]["picks"]} <= {72, 120}
     assert told["timings"]["first_token"] > 0
-    names = {row["id"]: row["name"] for row in httpx.get(live.url + "/documents").json()["documents"]}
+    names = {row["id"]: row["name"] for row in httpx.get(live.url + "/v1/documents").json()["documents"]}
     assert all(names[citation["document"]] == citation["name"] for citation in told["citations"])
 
 
@@ -63,7 +63,7 @@ def test_the_stream_says_the_same_as_the_whole_answer_in_pieces(live):
 
 
 def test_an_accept_header_asks_for_a_stream_as_well(live):
-    response = httpx.post(live.url + "/ask", json={"question": QUESTION}, headers={"accept": "text/event-stream"}, timeout=60)
+    response = httpx.post(live.url + "/v1/ask", json={"question": QUESTION}, headers={"accept": "text/event-stream"}, timeout=60)
     assert events(response)[-1][0] == "done"
 
 
@@ -106,7 +106,7 @@ def test_a_field_that_is_wrong_is_named_and_its_value_is_not_said_back(live, fie
 
 @pytest.mark.parametrize("content", [b"{", b"", b"[]", b'{"question": "\\ud800"}', b'{"question": "a", "alpha": NaN}', b"\xff\xfe"])
 def test_a_body_that_cannot_be_read_is_the_senders_fault(live, content):
-    response = httpx.post(live.url + "/ask", content=content, headers={"content-type": "application/json"})
+    response = httpx.post(live.url + "/v1/ask", content=content, headers={"content-type": "application/json"})
     assert response.status_code in (400, 422)
     assert sorted(response.json()["error"]) == ["detail", "message", "type"]
 
@@ -131,7 +131,7 @@ def test_a_client_that_goes_away_while_it_waits_leaves_the_lane(live, stream):
     lane = live.house.lane
     with lane.turn():
         with pytest.raises(httpx.ReadTimeout):
-            httpx.post(live.url + "/ask", json={"question": QUESTION, "stream": stream}, timeout=httpx.Timeout(30, read=0.5))
+            httpx.post(live.url + "/v1/ask", json={"question": QUESTION, "stream": stream}, timeout=httpx.Timeout(30, read=0.5))
         assert until(lambda: lane.length == 1)
 
 
@@ -148,7 +148,7 @@ def test_a_client_that_goes_away_stops_the_decoding(live, caplog, monkeypatch):
     monkeypatch.setattr(type(live.house.backbone), "stop_ids", frozenset())
     caplog.set_level(logging.INFO, "quire.ask")
     body = {"question": QUESTION, "stream": True, "temperature": 2.0, "max_tokens": 400}
-    with httpx.stream("POST", live.url + "/ask", json=body, timeout=60) as response:
+    with httpx.stream("POST", live.url + "/v1/ask", json=body, timeout=60) as response:
         for line in response.iter_lines():
             if line == "event: token":
                 break
@@ -178,22 +178,22 @@ def test_a_conversation_says_what_each_turn_cost_and_can_be_forgotten(live):
     streamed = events(ask(live, conversation=talk, stream=True))
     assert [name for name, _ in streamed] == ["planned", *["token"] * (len(streamed) - 2), "done"]
     assert streamed[0][1]["plan"] == streamed[-1][1]["plan"]
-    assert httpx.delete(f"{live.url}/conversations/{talk}").status_code == 204
+    assert httpx.delete(f"{live.url}/v1/conversations/{talk}").status_code == 204
     assert ask(live, conversation=talk).json()["conversation"]["turn"] == 1
-    assert httpx.delete(f"{live.url}/conversations/{talk}").status_code == 204
+    assert httpx.delete(f"{live.url}/v1/conversations/{talk}").status_code == 204
 
 
 def test_the_ids_of_conversations_are_secrets(live, caplog):
     caplog.set_level(logging.INFO)
     for name in ("never-begun-here", "..%2f..%2fx", "short"):
-        response = httpx.delete(f"{live.url}/conversations/{name}")
+        response = httpx.delete(f"{live.url}/v1/conversations/{name}")
         assert response.status_code == 404
         assert name not in response.text
-    assert httpx.get(f"{live.url}/conversations").status_code in (404, 405)
+    assert httpx.get(f"{live.url}/v1/conversations").status_code in (404, 405)
     ask(live, conversation="my-own-secret")
-    assert httpx.delete(f"{live.url}/conversations/my-own-secret").status_code == 204
+    assert httpx.delete(f"{live.url}/v1/conversations/my-own-secret").status_code == 204
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("quire")]
-    assert any("DELETE /conversations/…" in line for line in ours)
+    assert any("DELETE /v1/conversations/…" in line for line in ours)
     assert not any("my-own-secret" in line or "never-begun-here" in line for line in ours)
     response = ask(live, conversation="short")
     assert (response.status_code, response.json()["error"]["type"]) == (422, "BadConversation")
@@ -218,7 +218,7 @@ def test_an_image_is_kept_by_the_browser_for_good(live):
 
 def test_a_page_has_its_lines_its_rows_and_its_documents(live):
     citation = ask(live).json()["citations"][0]
-    told = httpx.get(f"{live.url}/pages/{citation['page']}").json()
+    told = httpx.get(f"{live.url}/v1/pages/{citation['page']}").json()
     assert told["key"] == citation["page"]
     assert told["documents"] == [citation["document"]]
     assert told["lines"]
@@ -230,7 +230,7 @@ def test_a_page_has_its_lines_its_rows_and_its_documents(live):
 
 @pytest.mark.parametrize("key", ["0" * 32, "..%2f..%2fcatalogue.sqlite", "....", "AB" * 16, "a%00b", "%2e%2e"])
 def test_a_key_that_is_none_is_not_found_and_never_becomes_a_path(live, key):
-    for path in (f"/pages/{key}", f"/pages/{key}.png", f"/pages/{key}.png?dpi=72"):
+    for path in (f"/v1/pages/{key}", f"/v1/pages/{key}.png", f"/v1/pages/{key}.png?dpi=72"):
         response = httpx.get(live.url + path)
         assert response.status_code == 404
         assert response.json()["error"]["type"] in ("UnknownPage", "NotFound")
@@ -238,10 +238,10 @@ def test_a_key_that_is_none_is_not_found_and_never_becomes_a_path(live, key):
 
 def test_a_resolution_that_is_not_kept_is_told_those_that_are(live):
     page = ask(live).json()["citations"][0]["page"]
-    response = httpx.get(f"{live.url}/pages/{page}.png?dpi=300")
+    response = httpx.get(f"{live.url}/v1/pages/{page}.png?dpi=300")
     assert response.status_code == 404
     assert "72 and 120 DPI" in response.json()["error"]["message"]
-    assert httpx.get(f"{live.url}/pages/{page}.png?dpi=high").status_code == 422
+    assert httpx.get(f"{live.url}/v1/pages/{page}.png?dpi=high").status_code == 422
 
 
 def test_a_failed_first_event_is_a_response_of_its_own():

@@ -12,14 +12,14 @@ TEXT = "Gray farm:\n  its fuel is coal\n  region: Clifai\n"
 
 def upload(live, *files, **fields) -> httpx.Response:
     return httpx.post(
-        live.url + "/documents", files=[("files", file) for file in files], data={"collection": "uploads", **fields}, timeout=60
+        live.url + "/v1/documents", files=[("files", file) for file in files], data={"collection": "uploads", **fields}, timeout=60
     )
 
 
 def finished(live, job: str) -> dict:
     end = time.monotonic() + 60
     while time.monotonic() < end:
-        row = httpx.get(f"{live.url}/jobs/{job}").json()
+        row = httpx.get(f"{live.url}/v1/jobs/{job}").json()
         if row["state"] in ("done", "failed", "cancelled"):
             return row
         time.sleep(0.02)
@@ -37,23 +37,23 @@ def test_a_file_becomes_a_document_that_can_be_asked_and_goes_without_a_trace(li
     assert (job["name"], job["collection"]) == ("farm.txt", "round")
     done = finished(live, job["id"])
     assert done["state"] == "done"
-    told = httpx.get(f"{live.url}/documents/{done['document']}").json()
+    told = httpx.get(f"{live.url}/v1/documents/{done['document']}").json()
     assert (told["name"], told["collection"], told["bytes"]) == ("farm.txt", "round", len(TEXT))
     assert told["pages"] == len({page["page"] for page in told["page_list"]}) > 0
-    answer = httpx.post(live.url + "/ask", json={"question": "Tell me the fuel of Gray farm.", "collection": "round"}, timeout=60).json()
+    answer = httpx.post(live.url + "/v1/ask", json={"question": "Tell me the fuel of Gray farm.", "collection": "round"}, timeout=60).json()
     assert answer["citations"][0]["document"] == done["document"]
-    receipt = httpx.delete(f"{live.url}/documents/{done['document']}").json()
+    receipt = httpx.delete(f"{live.url}/v1/documents/{done['document']}").json()
     assert receipt["removed_pages"] == sorted({page["page"] for page in told["page_list"]})
     assert receipt["bytes"] > 0
     assert len(receipt["removed_files"]) == 4 * len(receipt["removed_pages"])
-    assert error(httpx.get(f"{live.url}/documents/{done['document']}")) == (404, "UnknownDocument")
-    assert error(httpx.delete(f"{live.url}/documents/{done['document']}")) == (404, "UnknownDocument")
-    assert error(httpx.get(f"{live.url}/pages/{receipt['removed_pages'][0]}.png")) == (404, "UnknownPage")
+    assert error(httpx.get(f"{live.url}/v1/documents/{done['document']}")) == (404, "UnknownDocument")
+    assert error(httpx.delete(f"{live.url}/v1/documents/{done['document']}")) == (404, "UnknownDocument")
+    assert error(httpx.get(f"{live.url}/v1/pages/{receipt['removed_pages'][0]}.png")) == (404, "UnknownPage")
 
 
 def test_a_job_tells_its_way_until_it_ends(live):
     [job] = upload(live, ("way.txt", TEXT + "Way house:\n  its gate is 41\n")).json()["jobs"]
-    with httpx.stream("GET", f"{live.url}/jobs/{job['id']}/events", timeout=60) as response:
+    with httpx.stream("GET", f"{live.url}/v1/jobs/{job['id']}/events", timeout=60) as response:
         assert response.headers["content-type"].startswith("text/event-stream")
         lines = list(response.iter_lines())
     assert {line for line in lines if line.startswith("event:")} == {"event: job"}
@@ -77,7 +77,7 @@ def test_a_refused_file_is_a_failed_job_and_the_others_go_on(live):
 def test_a_single_bad_name_is_the_error_itself(live, name):
     # httpx escapes control characters in a name; a hostile client does not.
     body = b'--b\r\nContent-Disposition: form-data; name="files"; filename="' + name.encode() + b'"\r\n\r\nx\r\n--b--\r\n'
-    response = httpx.post(live.url + "/documents", content=body, headers={"content-type": "multipart/form-data; boundary=b"})
+    response = httpx.post(live.url + "/v1/documents", content=body, headers={"content-type": "multipart/form-data; boundary=b"})
     assert error(response) == (400, "BadName")
 
 
@@ -86,10 +86,10 @@ def test_a_file_that_cannot_be_read_fails_with_its_reason_and_can_be_tried_again
     row = finished(live, job["id"])
     assert (row["state"], row["detail"]["type"]) == ("failed", "NoText")
     assert "blank.txt" in row["error"]
-    assert httpx.post(f"{live.url}/jobs/{job['id']}/retry").json()["id"] == job["id"]
+    assert httpx.post(f"{live.url}/v1/jobs/{job['id']}/retry").json()["id"] == job["id"]
     assert finished(live, job["id"])["state"] == "failed"
-    assert httpx.post(f"{live.url}/jobs/{job['id']}/cancel").json()["state"] == "cancelled"
-    assert httpx.post(f"{live.url}/jobs/{job['id']}/retry").json()["state"] == "cancelled"
+    assert httpx.post(f"{live.url}/v1/jobs/{job['id']}/cancel").json()["state"] == "cancelled"
+    assert httpx.post(f"{live.url}/v1/jobs/{job['id']}/retry").json()["state"] == "cancelled"
 
 
 def test_the_same_name_with_other_words_needs_leave_to_replace(live):
@@ -107,26 +107,26 @@ def test_jobs_are_listed_newest_first_and_by_collection(live):
         upload(live, (f"list-{i}.txt", TEXT + f"List inn:\n  its phone is {i}\n"), collection="listed").json()["jobs"][0]["id"]
         for i in range(2)
     ]
-    assert [job["id"] for job in httpx.get(live.url + "/jobs?collection=listed").json()["jobs"]] == ids[::-1]
-    assert {job["collection"] for job in httpx.get(live.url + "/jobs").json()["jobs"]} >= {"listed"}
-    assert httpx.get(live.url + "/jobs?collection=none").json() == {"jobs": []}
+    assert [job["id"] for job in httpx.get(live.url + "/v1/jobs?collection=listed").json()["jobs"]] == ids[::-1]
+    assert {job["collection"] for job in httpx.get(live.url + "/v1/jobs").json()["jobs"]} >= {"listed"}
+    assert httpx.get(live.url + "/v1/jobs?collection=none").json() == {"jobs": []}
     for job in ids:
         finished(live, job)
 
 
 def test_an_unknown_job_is_not_found_by_any_of_its_addresses(live):
     for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel"), ("POST", "/retry")):
-        assert error(httpx.request(method, f"{live.url}/jobs/nope{path}")) == (404, "UnknownJob")
+        assert error(httpx.request(method, f"{live.url}/v1/jobs/nope{path}")) == (404, "UnknownJob")
 
 
 def test_collections_and_documents_are_listed_with_their_numbers(live, records):
-    rows = {row["name"]: row for row in httpx.get(live.url + "/collections").json()["collections"]}
-    documents = httpx.get(live.url + "/documents").json()["documents"]
+    rows = {row["name"]: row for row in httpx.get(live.url + "/v1/collections").json()["collections"]}
+    documents = httpx.get(live.url + "/v1/documents").json()["documents"]
     assert [row["name"] for row in documents] == sorted(path.name for path in records)
     assert rows["default"]["documents"] == len(records)
     assert rows["default"]["pages"] == sum(row["pages"] for row in documents)
     assert rows["default"]["model"] == live.house.backbone.name
-    assert error(httpx.get(live.url + "/documents?collection=none")) == (404, "UnknownCollection")
+    assert error(httpx.get(live.url + "/v1/documents?collection=none")) == (404, "UnknownCollection")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_collections_and_documents_are_listed_with_their_numbers(live, records):
     ],
 )
 def test_a_form_that_is_not_one_is_refused_with_the_reason(live, body, kind, status):
-    assert error(httpx.post(live.url + "/documents", timeout=60, **body)) == (status, kind)
+    assert error(httpx.post(live.url + "/v1/documents", timeout=60, **body)) == (status, kind)
 
 
 def test_nothing_of_a_file_over_its_limit_is_kept(live, monkeypatch):

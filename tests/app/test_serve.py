@@ -58,14 +58,14 @@ def test_it_says_where_it_is_becomes_ready_and_stops_in_good_order(tmp_path):
             except httpx.TransportError:
                 pass
             time.sleep(0.1)
-        response = httpx.get(url + "/model")
+        response = httpx.get(url + "/v1/model")
         assert response.json()["name"] == "reader"
         assert "server" not in response.headers
         process.send_signal(signal.SIGINT)
         _, log = process.communicate(timeout=60)
         assert process.returncode == 0
         assert "Traceback" not in log
-        assert "GET /model 200" in log
+        assert "GET /v1/model 200" in log
     finally:
         process.kill()
 

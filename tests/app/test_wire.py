@@ -53,7 +53,7 @@ def test_an_answer_is_as_the_contract_says():
                 "name": "notes.txt",
                 "page": KEY,
                 "dpi": 120,
-                "image": f"/pages/{KEY}.png?dpi=120",
+                "image": f"/v1/pages/{KEY}.png?dpi=120",
                 "heading": "Heading",
                 "source_page": 2,
                 "ordinal": 3,

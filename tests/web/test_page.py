@@ -27,7 +27,7 @@ def told(visitor: Any) -> dict[str, Any]:
     """The server's answer to the page's own first example, asked past the page. Decoding is greedy: the page must show the same."""
     visitor.open()
     example = visitor.until(lambda: visitor.all(".example"), "an example question")[0].text
-    return dict(visitor.api("/ask", {"question": example, "collection": "default"}))
+    return dict(visitor.api("/v1/ask", {"question": example, "collection": "default"}))
 
 
 @pytest.fixture(scope="module")
@@ -36,9 +36,9 @@ def question(told: dict[str, Any]) -> str:
 
 
 def test_the_page_opens_with_the_shelf_and_what_the_reader_can_answer(page: Any):
-    documents = page.api("/documents?collection=default")["documents"]
+    documents = page.api("/v1/documents?collection=default")["documents"]
     assert page.texts(".document-name") == [one["name"] for one in documents]
-    assert page.text("#says") == page.api("/model")["says"]
+    assert page.text("#says") == page.api("/v1/model")["says"]
     for node, one in zip(page.all(".document-facts"), documents, strict=True):
         assert node.text.startswith(f"{one['pages']:,} page")
     page.picture("start-1280")
@@ -49,7 +49,7 @@ def test_the_reader_s_card_says_in_words_what_the_doctor_found(page: Any):
     page.one("#about-open").click()
     said = page.text("#about-body")
     assert page.text("#about-body .verdict").startswith("Trusted: ")
-    for arm, found in page.api("/model")["verdict"]["figures"]["agreement"].items():
+    for arm, found in page.api("/v1/model")["verdict"]["figures"]["agreement"].items():
         assert f"{arm[0].upper()}{arm[1:]}{found['same']} of {found['n']}" in said
     page.picture("about-1280")
     assert page.complaints() == []
@@ -97,7 +97,7 @@ def test_a_marked_line_lies_on_its_very_pixels_at_both_resolutions_and_any_width
     page.picture("viewer-1280")
     for width in (1280, 360):
         page.look(width)
-        for dpi in page.api("/model")["dpis"]:
+        for dpi in page.api("/v1/model")["dpis"]:
             page.js("document.querySelector(`#viewer-dpis input[value='${arguments[0]}']`).click()", str(dpi))
             page.until(lambda: page.js("return !!document.querySelector('#viewer-stage .mark')"), "the marks")
             marks = page.js(MARKS)
@@ -127,8 +127,8 @@ def test_the_viewer_turns_by_arrow_keys_and_escape_gives_the_focus_back(page: An
 
 
 def test_a_document_opens_with_every_page_at_every_resolution_side_by_side(page: Any):
-    first = page.api("/documents?collection=default")["documents"][0]
-    whole = page.api(f"/documents/{first['id']}")
+    first = page.api("/v1/documents?collection=default")["documents"][0]
+    whole = page.api(f"/v1/documents/{first['id']}")
     page.one(".document-open").click()
     page.until(lambda: page.all("#gallery .spread"), "the pages")
     shown = page.js(
@@ -154,7 +154,7 @@ def test_a_name_that_is_markup_shows_as_the_text_it_is(page: Any, tmp_path: Path
     assert page.js("return document.querySelectorAll('img[src=\"x\"]').length") == 0
     assert page.js("return window.alerted") is False
     page.picture("hostile-name")
-    for one in page.api("/documents?collection=default")["documents"]:
+    for one in page.api("/v1/documents?collection=default")["documents"]:
         if one["name"] == HOSTILE:
             page.later("await fetch('documents/' + encodeURIComponent(given[0]), {method: 'DELETE'})", one["id"])
     assert page.complaints() == []
@@ -226,7 +226,7 @@ def test_an_empty_collection_says_what_to_do_and_offers_no_examples(page: Any):
     page.until(lambda: "empty" in page.text("#shelf-state"), "the empty shelf")
     assert not page.all(".example")
     page.until(lambda: page.all("#elsewhere"), "the name of a shelf that has documents")
-    held = len(page.api("/documents?collection=default")["documents"])
+    held = len(page.api("/v1/documents?collection=default")["documents"])
     assert page.text("#elsewhere") == f"default has {held} documents: open it."
     assert page.js("return document.getElementById('collection').value") == "nothing-here-yet"
     page.picture("empty-1280")
