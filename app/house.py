@@ -27,6 +27,7 @@ from .gate import admitted
 from .lane import Lane
 from .settings import Settings
 from .types import Question, Sampling
+from .watch import Watch
 
 T = TypeVar("T")
 
@@ -37,6 +38,7 @@ class House:
     def __init__(self, settings: Settings, workshop: Workshop, verdict: Verdict | None = None) -> None:
         self.settings, self.workshop, self.verdict = settings, workshop, verdict
         self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
+        self.watch = Watch()
         self.lane = Lane(settings.queue)
         self.jobs = JobQueue(workshop)
         self.conversations = Conversations(self)
