@@ -34,6 +34,7 @@ def answer(question: Question, house: House, cancel: threading.Event | None = No
     try:
         yield from _walk(question, house, cancel)
     except DOMAIN_ERRORS as error:
+        house.watch.failed(type(error).__name__)
         yield Failed(type(error).__name__, str(error))
 
 
@@ -42,11 +43,13 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
     _check(question, house)
     with house.lane.turn(cancel) as ours:
         if not ours:
+            house.watch.cancelled()
             return
         with house.conversations.turn(question) as context:
             done = yield from _answer(question, house, context, cancel, arrived)
     # Behind the lane: whoever forms a patch of it now finds the model free.
     house.patch_worker.note(keys_of(done.answer.plan))
+    house.watch.answered(done.answer)
     yield done
 
 

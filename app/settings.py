@@ -62,7 +62,7 @@ class Settings(BaseSettings):
         "compiled again when a question needs them. Unset: all of the disk. Such as 200GiB.",
     )
     pdf_engine: Literal["pymupdf", "pypdfium2"] = Field(
-        "pymupdf", description="What reads PDF: pymupdf (AGPL, the better reader) or pypdfium2 (permissively licensed; extra pdfium)."
+        "pymupdf", description="What reads PDF: pymupdf (AGPL, the better reader) or pypdfium2 (permissively licensed)."
     )
     ocr: Literal["auto", "off"] = Field(
         "auto", description="Reading the text of pictures and scans, for retrieval. auto: where an engine is installed (extra ocr)."

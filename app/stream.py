@@ -7,6 +7,7 @@ that nobody listens to any more is told so by its `cancel` event, and decodes no
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -32,7 +33,8 @@ class Walk(Generic[T]):
         self.cancel = threading.Event()
         self._loop = asyncio.get_running_loop()
         self._said: asyncio.Queue[tuple[str, T | BaseException | None]] = asyncio.Queue()
-        threading.Thread(target=self._work, args=(run,), name="quire-walk", daemon=True).start()
+        # With the request's context: what the walk logs carries the request's number.
+        threading.Thread(target=contextvars.copy_context().run, args=(self._work, run), name="quire-walk", daemon=True).start()
 
     async def next(self, timeout: float | None = None) -> tuple[str, T | None]:
         """("item", value), ("end", None), or ("beat", None) when nothing was said for `timeout` seconds. Raises what the walk raised."""
