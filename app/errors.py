@@ -10,7 +10,13 @@ AppError
 ├── ForeignHost        a Host header of another machine, on a server that is bound to this one (DNS rebinding)
 ├── ForeignOrigin      another site's page wants to change something here
 ├── BadSettings        a setting of that name or value there is not
-├── RemoteRefused      serving beyond this machine without being told twice
+├── RemoteRefused      serving beyond this machine without an API key
+├── Unauthorized       no key, or none that is known
+├── Forbidden          a key whose scopes do not cover the request
+├── TooManyRequests    more requests a minute than `rate` or `ask_rate`, or too many wrong keys; come back in `retry_after` seconds
+├── RequestTooSlow     a request of which nothing came for `body_seconds`
+├── ShuttingDown       the server was told to stop: ask again, it will be another one's turn
+├── BadKeys            the file of API keys cannot be read or trusted, or a key that is to be made or revoked cannot be
 ├── UnknownConversation  no conversation of that id: never begun, closed, or the least recently used of too many
 ├── Unchecked          nobody has examined the model: it has no verdict in this home
 ├── ModelRefused       the doctor examined the model and refused it
@@ -87,6 +93,34 @@ class RemoteRefused(AppError):
     pass
 
 
+class Unauthorized(AppError):
+    pass
+
+
+class Forbidden(AppError):
+    pass
+
+
+class TooManyRequests(AppError):
+    """`retry_after`: seconds after which the next request is let through."""
+
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class RequestTooSlow(AppError):
+    pass
+
+
+class ShuttingDown(AppError):
+    retry_after = 5.0
+
+
+class BadKeys(AppError):
+    pass
+
+
 class UnknownConversation(AppError):
     pass
 
@@ -130,6 +164,12 @@ TABLE: dict[type[Exception], Row] = {
     ForeignOrigin: Row(403, WRONG_USE),
     BadSettings: Row(500, WRONG_USE),
     RemoteRefused: Row(500, WRONG_USE),
+    Unauthorized: Row(401, WRONG_USE),
+    Forbidden: Row(403, WRONG_USE),
+    TooManyRequests: Row(429, TRY_LATER),
+    RequestTooSlow: Row(408, TRY_LATER),
+    ShuttingDown: Row(503, TRY_LATER),
+    BadKeys: Row(503, STORAGE),
     UnknownConversation: Row(404, NOT_FOUND),
     BadConversation: Row(422, WRONG_USE),
     Unchecked: Row(503, INSTALLATION),
@@ -155,6 +195,7 @@ TABLE: dict[type[Exception], Row] = {
     search.UnknownPage: Row(404, NOT_FOUND),
     search.UnknownJob: Row(404, NOT_FOUND),
     search.NameTaken: Row(409, CONFLICT),
+    search.KeyReused: Row(409, CONFLICT),
     search.EmbedderMismatch: Row(409, CONFLICT),
     search.EmbedderUnavailable: Row(503, INSTALLATION),
     search.EmptyQuestion: Row(422, WRONG_USE),

@@ -8,6 +8,7 @@ from .errors import (
     EmbedderMismatch,
     EmbedderUnavailable,
     EmptyQuestion,
+    KeyReused,
     NameTaken,
     RetrievalError,
     UnknownCollection,
@@ -16,7 +17,7 @@ from .errors import (
     UnknownPage,
 )
 from .plan import make_plan
-from .types import Budget, Chunk, CollectionRow, DocumentRow, Hit, JobRow, PageRef, PageRow, Pick, Plan, Receipt
+from .types import Budget, Chunk, CollectionRow, Counts, DocumentRow, Hit, JobRow, PageRef, PageRow, Pick, Plan, Receipt, UploadRow
 
 __all__ = [
     "Budget",
@@ -24,6 +25,7 @@ __all__ = [
     "CatalogueTooNew",
     "Chunk",
     "CollectionRow",
+    "Counts",
     "DocumentRow",
     "Embedder",
     "EmbedderMismatch",
@@ -31,6 +33,7 @@ __all__ = [
     "EmptyQuestion",
     "Hit",
     "JobRow",
+    "KeyReused",
     "NameTaken",
     "PageRef",
     "PageRow",
@@ -42,6 +45,7 @@ __all__ = [
     "UnknownDocument",
     "UnknownJob",
     "UnknownPage",
+    "UploadRow",
     "load_embedder",
     "make_plan",
 ]

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
 
 from . import content, documents, jobs
-from .connections import Connections
 from .errors import EmbedderMismatch
-from .types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Receipt
+from .jobs import Forgotten
+from .ledger import Ledger
+from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRow, Receipt
 from .vectors import Ids, Vectors
 
 
-class Catalogue:
+class Catalogue(Ledger):
     """The one truth about what is in the house; the vector index and the store's files follow it.
 
     An SQLite file in WAL mode: any thread may call any method, other processes may read and write beside it, and a method that
     returned has its change on the disk. Raises CatalogueTooNew for a file of a newer format, RetrievalError for any other file.
     """
-
-    def __init__(self, path: Path) -> None:
-        self._connections = Connections(Path(path))
-
-    @property
-    def path(self) -> Path:
-        return self._connections.path
-
-    def close(self) -> None:
-        self._connections.close()
 
     # --- what changed -----------------------------------------------------------------------------------------------------------
 
@@ -60,26 +49,41 @@ class Catalogue:
         with self._connections.read() as connection:
             return content.collection(connection, name)
 
-    def collections(self) -> list[CollectionRow]:
-        """All collections by name."""
+    def collections(self, after: str | None = None, limit: int | None = None) -> list[CollectionRow]:
+        """Collections by name; only those behind the name `after`, and `limit` of them, where given."""
         with self._connections.read() as connection:
-            return content.collections(connection)
+            return content.collections(connection, after, limit)
 
-    def delete_collection(self, name: str) -> tuple[Receipt, ...]:
-        """Remove the collection with all its documents; a receipt for each. Raises UnknownCollection."""
+    def pin(self, name: str, pinned: bool = True) -> CollectionRow:
+        """Say whether a collection's caches stay when others must go to make room. Raises UnknownCollection."""
+        with self._connections.write() as connection:
+            content.collection(connection, name)
+            connection.execute("UPDATE collections SET pinned = ? WHERE name = ?", (int(pinned), name))
+            return content.collection(connection, name)
+
+    def delete_collection(self, name: str) -> tuple[tuple[Receipt, ...], Forgotten]:
+        """Remove the collection with all its documents, a receipt for each, and with all its jobs that brought none of them: those that
+        wait and the one under way too. Raises UnknownCollection."""
         with self._connections.write() as connection:
             receipts = tuple(documents.delete(connection, row.id) for row in content.documents(connection, name))
+            rest = jobs.forget_collection(connection, name)
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             _grow(connection, name)
         self._connections.empty_log()
-        return receipts
+        return receipts, rest
+
+    def counts(self, collection: str | None = None) -> Counts:
+        """How much is there, in all or in one collection. Raises UnknownCollection."""
+        with self._connections.read() as connection:
+            return content.counts(connection, collection)
 
     # --- documents --------------------------------------------------------------------------------------------------------------
 
-    def documents(self, collection: str) -> list[DocumentRow]:
-        """A collection's documents by name. Raises UnknownCollection."""
+    def documents(self, collection: str, after: str | None = None, limit: int | None = None, name: str | None = None) -> list[DocumentRow]:
+        """A collection's documents by name; only those behind the name `after`, with `name` somewhere in theirs, and `limit` of them, where
+        given. Raises UnknownCollection."""
         with self._connections.read() as connection:
-            return content.documents(connection, collection)
+            return content.documents(connection, collection, after, limit, name)
 
     def document(self, document_id: str) -> DocumentRow:
         """Raises UnknownDocument."""
@@ -168,28 +172,6 @@ class Catalogue:
         """A line for every content row, in canonical order: two catalogues are equal when their dumps are. No jobs, no generation."""
         with self._connections.read() as connection:
             yield from content.dump(connection)
-
-    # --- jobs -------------------------------------------------------------------------------------------------------------------
-
-    def add_job(self, row: JobRow) -> None:
-        """Raises RetrievalError where a job has that id already."""
-        with self._connections.write() as connection:
-            jobs.insert(connection, row)
-
-    def update_job(self, job_id: str, **fields: Any) -> JobRow:
-        """Set fields of a job by name and return it. Raises UnknownJob, and RetrievalError for a field or state that there is not."""
-        with self._connections.write() as connection:
-            return jobs.update(connection, job_id, fields)
-
-    def job(self, job_id: str) -> JobRow:
-        """Raises UnknownJob."""
-        with self._connections.read() as connection:
-            return jobs.find(connection, job_id)
-
-    def jobs(self, collection: str | None = None, states: Iterable[str] | None = None) -> list[JobRow]:
-        """Jobs, newest first; only those of a collection or in one of `states` where given."""
-        with self._connections.read() as connection:
-            return jobs.newest_first(connection, collection, states)
 
 
 def _counter(collection: str | None) -> str:

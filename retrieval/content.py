@@ -7,21 +7,26 @@ import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from .errors import UnknownCollection, UnknownDocument, UnknownPage
-from .types import Chunk, CollectionRow, DocumentRow, PageRef, PageRow
+from .jobs import by_state
+from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRef, PageRow
 from .vectors import Ids, Vectors
 
 DOCUMENT = "id, collection, name, source, sha256, bytes, media, chars, chunks, pages, notes"
 
 
-def collections(connection: sqlite3.Connection) -> list[CollectionRow]:
-    """All collections by name."""
-    found = connection.execute("SELECT name, identity, embedder, dimension, model FROM collections ORDER BY name")
-    return [CollectionRow(name, json.loads(identity), *rest) for name, identity, *rest in found]
+def collections(connection: sqlite3.Connection, after: str | None = None, limit: int | None = None) -> list[CollectionRow]:
+    """Collections by name: those behind `after`, up to `limit`; all where nothing is said."""
+    found = connection.execute(
+        "SELECT name, identity, embedder, dimension, model, pinned FROM collections WHERE ?1 IS NULL OR name > ?1 ORDER BY name LIMIT ?2",
+        (after, _all(limit)),
+    )
+    return [CollectionRow(row[0], json.loads(row[1]), row[2], row[3], row[4], bool(row[5])) for row in found]
 
 
 def collection(connection: sqlite3.Connection, name: str) -> CollectionRow:
@@ -36,10 +41,17 @@ def collection(connection: sqlite3.Connection, name: str) -> CollectionRow:
     raise UnknownCollection(f"no collection {name!r}; known: {', '.join(row.name for row in known)}: use one of these, or {cure}")
 
 
-def documents(connection: sqlite3.Connection, name: str) -> list[DocumentRow]:
-    """A collection's documents by name."""
-    collection(connection, name)
-    return [_document(row) for row in connection.execute(f"SELECT {DOCUMENT} FROM documents WHERE collection = ? ORDER BY name", (name,))]
+def documents(
+    connection: sqlite3.Connection, collection_name: str, after: str | None = None, limit: int | None = None, name: str | None = None
+) -> list[DocumentRow]:
+    """A collection's documents by name: those behind `after` whose name has `name` in it, in capitals or not, up to `limit`."""
+    collection(connection, collection_name)
+    found = connection.execute(
+        f"SELECT {DOCUMENT} FROM documents WHERE collection = ?1 AND (?2 IS NULL OR name > ?2) ORDER BY name", (collection_name, after)
+    )
+    # Compared here: SQLite's own idea of capitals ends with the alphabet of English.
+    part = (name or "").casefold()
+    return list(islice((_document(row) for row in found if part in row[2].casefold()), limit))
 
 
 def document(connection: sqlite3.Connection, document_id: str) -> DocumentRow:
@@ -87,11 +99,11 @@ def chunk_ids_of_page(connection: sqlite3.Connection, key: str) -> list[int]:
 
 
 def page(connection: sqlite3.Connection, key: str) -> PageRow:
-    found = connection.execute("SELECT key, width, height, lines, rows FROM pages WHERE key = ?", (key,)).fetchone()
+    found = connection.execute("SELECT key, width, height, lines, rows, kind FROM pages WHERE key = ?", (key,)).fetchone()
     if found is None:
         raise UnknownPage(f"no page {key}: its document was deleted or replaced")
     lines = tuple((text, x0, y0, x1, y1) for text, x0, y0, x1, y1 in json.loads(found[3]))
-    return PageRow(found[0], found[1], found[2], lines, parse_rows(found[4]))
+    return PageRow(found[0], found[1], found[2], lines, parse_rows(found[4]), found[5])
 
 
 def page_keys(connection: sqlite3.Connection, name: str | None) -> set[str]:
@@ -105,6 +117,23 @@ def page_keys(connection: sqlite3.Connection, name: str | None) -> set[str]:
         (name,),
     )
     return {row[0] for row in found}
+
+
+def counts(connection: sqlite3.Connection, name: str | None) -> Counts:
+    """Of the whole catalogue, or of one collection."""
+    if name is None:
+        found = connection.execute(
+            "SELECT (SELECT count(*) FROM collections), (SELECT count(*) FROM documents), (SELECT count(*) FROM chunks), "
+            "(SELECT count(*) FROM pages)"
+        ).fetchone()
+        return Counts(found[0], found[1], found[2], found[3], by_state(connection))
+    collection(connection, name)
+    found = connection.execute(
+        "SELECT count(DISTINCT documents.id), count(DISTINCT chunks.id), count(DISTINCT page) FROM documents "
+        "LEFT JOIN chunks ON document = documents.id LEFT JOIN chunk_pages ON chunk = chunks.id WHERE collection = ?",
+        (name,),
+    ).fetchone()
+    return Counts(1, found[0], found[1], found[2], by_state(connection, name))
 
 
 def vectors(connection: sqlite3.Connection, name: str) -> tuple[Ids, Vectors]:
@@ -121,7 +150,8 @@ def vectors(connection: sqlite3.Connection, name: str) -> tuple[Ids, Vectors]:
 def dump(connection: sqlite3.Connection) -> Iterator[str]:
     """One JSON line a content row, in an order that depends on the content alone; a vector is shown by its SHA-256."""
     tables = {
-        "collections": "SELECT * FROM collections ORDER BY name",
+        # Whether it is pinned is a wish, not content.
+        "collections": "SELECT name, identity, embedder, dimension, model FROM collections ORDER BY name",
         "documents": "SELECT * FROM documents ORDER BY id",
         "chunks": "SELECT * FROM chunks ORDER BY id",
         "pages": "SELECT * FROM pages ORDER BY key",
@@ -136,6 +166,10 @@ def dump(connection: sqlite3.Connection) -> Iterator[str]:
 def parse_rows(text: str) -> dict[int, int]:
     """Rows per DPI as stored: JSON knows only strings for keys."""
     return {int(dpi): rows for dpi, rows in json.loads(text).items()}
+
+
+def _all(limit: int | None) -> int:
+    return -1 if limit is None else limit
 
 
 def _document(row: tuple[Any, ...]) -> DocumentRow:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from renderer.types import image_key
 
-from . import content
+from . import content, jobs
 from .errors import NameTaken, RetrievalError
 from .types import Chunk, CollectionRow, DocumentRow, PageRow, Receipt
 from .vectors import Vectors, check_rows
@@ -53,19 +53,20 @@ def add(
         )
         owned = [(chunk.id, position, ref.key) for position, ref in enumerate(chunk.pages)]
         connection.executemany("INSERT INTO chunk_pages VALUES (?, ?, ?)", owned)
-    return None if old is None else _receipt(connection, old, old_pages)
+    return None if old is None else _receipt(connection, old, old_pages, jobs.forget_refused(connection, old))
 
 
 def delete(connection: sqlite3.Connection, document_id: str) -> Receipt:
-    """Remove the document. Pages that no chunk of any collection owns any more go too, and their image keys wait in `removals`."""
+    """Remove the document and the rows of its uploads. Pages that no chunk of any collection owns any more go too, and their image keys
+    wait in `removals`."""
     row = content.document(connection, document_id)
-    return _receipt(connection, row, _remove_rows(connection, document_id))
+    return _receipt(connection, row, _remove_rows(connection, document_id), jobs.forget(connection, row))
 
 
 def add_collection(connection: sqlite3.Connection, row: CollectionRow) -> None:
     connection.execute(
-        "INSERT INTO collections VALUES (?, ?, ?, ?, ?)",
-        (row.name, _canonical(dict(row.identity)), row.embedder, row.dimension, row.model),
+        "INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?)",
+        (row.name, _canonical(dict(row.identity)), row.embedder, row.dimension, row.model, int(row.pinned)),
     )
 
 
@@ -110,8 +111,8 @@ def _add_page(connection: sqlite3.Connection, page: PageRow) -> None:
     rows.update(page.rows)
     lines = json.dumps([list(line) for line in page.lines], ensure_ascii=False)
     connection.execute(
-        "INSERT INTO pages VALUES (?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rows = excluded.rows",
-        (page.key, page.width, page.height, lines, _dump_rows(rows)),
+        "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rows = excluded.rows",
+        (page.key, page.width, page.height, lines, _dump_rows(rows), page.kind),
     )
     # The page is back before its files were removed: they are needed again.
     connection.executemany("DELETE FROM removals WHERE key = ?", [(image_key(page.key, dpi),) for dpi in rows])
@@ -127,7 +128,7 @@ def _remove_rows(connection: sqlite3.Connection, document_id: str) -> set[str]:
     return pages
 
 
-def _receipt(connection: sqlite3.Connection, row: DocumentRow, pages: Iterable[str]) -> Receipt:
+def _receipt(connection: sqlite3.Connection, row: DocumentRow, pages: Iterable[str], uploads: jobs.Forgotten) -> Receipt:
     """Remove the pages without an owner, put their images on the list of files to remove, and say what went."""
     removed: list[str] = []
     shared: list[str] = []
@@ -137,9 +138,13 @@ def _receipt(connection: sqlite3.Connection, row: DocumentRow, pages: Iterable[s
             continue
         images = [(image_key(key, dpi),) for dpi in content.page(connection, key).rows]
         connection.executemany("INSERT OR IGNORE INTO removals VALUES (?)", images)
+        connection.executemany("DELETE FROM uses WHERE key = ?", images)
         connection.execute("DELETE FROM pages WHERE key = ?", (key,))
         removed.append(key)
-    return Receipt(row.id, row.name, row.chunks, row.chunks, tuple(removed), tuple(shared))
+    return Receipt(
+        *(row.id, row.name, row.chunks, row.chunks, tuple(removed), tuple(shared)),
+        *(uploads.jobs, uploads.spools, uploads.uploads, row.collection),
+    )
 
 
 def _dump_rows(rows: Mapping[int, int]) -> str:

@@ -6,6 +6,7 @@ RetrievalError
 ├── UnknownPage           no page with that key
 ├── UnknownJob            no job with that id
 ├── NameTaken             another file holds that name in the collection
+├── KeyReused             a request's key came before, with another body
 ├── EmbedderMismatch      the collection was indexed by another embedder
 ├── EmbedderUnavailable   the embedder's package or files are not installed
 ├── EmptyQuestion         a question without text
@@ -35,6 +36,10 @@ class UnknownJob(RetrievalError):
 
 
 class NameTaken(RetrievalError):
+    pass
+
+
+class KeyReused(RetrievalError):
     pass
 
 

@@ -4,24 +4,43 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
 from .errors import RetrievalError, UnknownJob
-from .types import JobRow, JobState
+from .types import DocumentRow, JobRow, JobState
 
-COLUMNS = "id, collection, name, spool, state, stage, done, total, document, error, detail"
+COLUMNS = "id, collection, name, spool, state, stage, done, total, document, error, detail, created, updated, number"
 STATES = get_args(JobState)
-CHANGEABLE = frozenset(field.name for field in fields(JobRow)) - {"id"}
+# Of these nothing more comes.
+FINAL = ("done", "failed", "cancelled")
+CHANGEABLE = frozenset(field.name for field in fields(JobRow)) - {"id", "created", "updated", "number"}
 
 
-def insert(connection: sqlite3.Connection, row: JobRow) -> None:
-    """Raises RetrievalError where a job has that id already."""
+@dataclass(frozen=True)
+class Forgotten:
+    """Rows that a deletion took: ids of jobs, names of uploaded files that they still kept, and how many remembered requests."""
+
+    jobs: tuple[str, ...] = ()
+    spools: tuple[str, ...] = ()
+    uploads: int = 0
+
+
+def insert(connection: sqlite3.Connection, row: JobRow) -> JobRow:
+    """Returns the row as it stands, with its times. Raises RetrievalError where a job has that id already."""
     _check_state(row)
     if connection.execute("SELECT 1 FROM jobs WHERE id = ?", (row.id,)).fetchone():
         raise RetrievalError(f"job {row.id} exists already: give each upload an id of its own")
-    connection.execute(f"INSERT INTO jobs ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", _values(row))
+    now = time.time()
+    row = replace(row, created=row.created or now, updated=row.updated or now)
+    added = connection.execute(
+        "INSERT INTO jobs (id, collection, name, spool, state, stage, done, total, document, error, detail, created, updated) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (*_values(row), row.created, row.updated),
+    )
+    return replace(row, number=int(added.lastrowid or 0))
 
 
 def update(connection: sqlite3.Connection, job_id: str, changes: dict[str, Any]) -> JobRow:
@@ -29,12 +48,12 @@ def update(connection: sqlite3.Connection, job_id: str, changes: dict[str, Any])
     unknown = sorted(set(changes) - CHANGEABLE)
     if unknown:
         raise RetrievalError(f"a job's fields {unknown} cannot be set: choose among {sorted(CHANGEABLE)}")
-    row = replace(find(connection, job_id), **changes)
+    row = replace(find(connection, job_id), **changes, updated=time.time())
     _check_state(row)
     connection.execute(
         "UPDATE jobs SET collection = ?, name = ?, spool = ?, state = ?, stage = ?, done = ?, total = ?, document = ?, error = ?, "
-        "detail = ? WHERE id = ?",
-        (*_values(row)[1:], job_id),
+        "detail = ?, updated = ? WHERE id = ?",
+        (*_values(row)[1:], row.updated, job_id),
     )
     return row
 
@@ -42,19 +61,90 @@ def update(connection: sqlite3.Connection, job_id: str, changes: dict[str, Any])
 def find(connection: sqlite3.Connection, job_id: str) -> JobRow:
     found = connection.execute(f"SELECT {COLUMNS} FROM jobs WHERE id = ?", (job_id,)).fetchone()
     if found is None:
-        raise UnknownJob(f"no job {job_id}: it was never queued here")
+        raise UnknownJob(f"no job {job_id}: it was never queued here, or went with its document; list the jobs for those there are")
     return _row(found)
 
 
-def newest_first(connection: sqlite3.Connection, collection: str | None, states: Iterable[str] | None) -> list[JobRow]:
-    """Jobs by falling arrival; None leaves a condition out."""
+def newest_first(
+    connection: sqlite3.Connection,
+    collection: str | None,
+    states: Iterable[str] | None,
+    before: int | None = None,
+    limit: int | None = None,
+) -> list[JobRow]:
+    """Jobs by falling arrival; None leaves a condition out. `before`: only those that arrived before the job of that `number`."""
     wanted = None if states is None else json.dumps(list(states))
     found = connection.execute(
         f"SELECT {COLUMNS} FROM jobs WHERE (?1 IS NULL OR collection = ?1) "
-        "AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) ORDER BY number DESC",
-        (collection, wanted),
+        "AND (?2 IS NULL OR state IN (SELECT value FROM json_each(?2))) AND (?3 IS NULL OR number < ?3) ORDER BY number DESC LIMIT ?4",
+        (collection, wanted, before, -1 if limit is None else limit),
     )
     return [_row(values) for values in found]
+
+
+def oldest_waiting(connection: sqlite3.Connection) -> JobRow | None:
+    """The queued job that has waited longest, or None."""
+    found = connection.execute(f"SELECT {COLUMNS} FROM jobs WHERE state = 'queued' ORDER BY number LIMIT 1").fetchone()
+    return None if found is None else _row(found)
+
+
+def by_state(connection: sqlite3.Connection, collection: str | None = None) -> dict[str, int]:
+    """How many jobs are in each state; every state is there."""
+    found = connection.execute("SELECT state, count(*) FROM jobs WHERE ?1 IS NULL OR collection = ?1 GROUP BY state", (collection,))
+    return dict.fromkeys(STATES, 0) | dict(found.fetchall())
+
+
+# -- going -------------------------------------------------------------------------------------------------------------
+
+
+def forget(connection: sqlite3.Connection, row: DocumentRow) -> Forgotten:
+    """Remove every finished job that has to do with a document: that brought it in, alone or in an archive; that brought the same bytes
+    under its name; and those of before jobs knew their digest. An upload that still waits is none of them: it came after."""
+    return _remove(connection, [*_refused(connection, row), *_bringing(connection, row)])
+
+
+def forget_refused(connection: sqlite3.Connection, row: DocumentRow) -> Forgotten:
+    """The same for a document that another one replaces: only jobs that did not go in, for they may still keep its bytes."""
+    return _remove(connection, _refused(connection, row))
+
+
+def forget_collection(connection: sqlite3.Connection, name: str) -> Forgotten:
+    """Remove every job of a collection, those that wait and the one under way too."""
+    return _remove(connection, newest_first(connection, name, None))
+
+
+def forget_finished(connection: sqlite3.Connection, before: float) -> Forgotten:
+    """Remove finished jobs whose last change was before that time."""
+    return _remove(connection, [row for row in newest_first(connection, None, FINAL) if row.updated < before])
+
+
+def _bringing(connection: sqlite3.Connection, row: DocumentRow) -> list[JobRow]:
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM jobs WHERE state IN ('done', 'failed', 'cancelled') AND (document = ?1 OR EXISTS "
+        "(SELECT 1 FROM json_each(detail, '$.members') WHERE json_extract(value, '$.document') = ?1))",
+        (row.id,),
+    )
+    return [_row(values) for values in found]
+
+
+def _refused(connection: sqlite3.Connection, row: DocumentRow) -> list[JobRow]:
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM jobs WHERE collection = ?1 AND name = ?2 AND state IN ('failed', 'cancelled') "
+        "AND coalesce(json_extract(detail, '$.sha256'), ?3) = ?3",
+        (row.collection, row.name, row.sha256),
+    )
+    return [_row(values) for values in found]
+
+
+def _remove(connection: sqlite3.Connection, rows: Iterable[JobRow]) -> Forgotten:
+    gone = {row.id: row.spool for row in rows}
+    connection.executemany("DELETE FROM jobs WHERE id = ?", [(job,) for job in gone])
+    # A request is remembered with all of its jobs or not at all: half a list would tell a client that its other files never came.
+    taken = connection.execute(
+        "DELETE FROM uploads WHERE EXISTS (SELECT 1 FROM json_each(jobs) WHERE value IN (SELECT value FROM json_each(?)))",
+        (json.dumps(list(gone)),),
+    )
+    return Forgotten(tuple(gone), tuple(spool for spool in gone.values() if spool), taken.rowcount)
 
 
 def _check_state(row: JobRow) -> None:
@@ -68,4 +158,4 @@ def _values(row: JobRow) -> tuple[Any, ...]:
 
 
 def _row(values: tuple[Any, ...]) -> JobRow:
-    return replace(JobRow(*values), detail=json.loads(values[-1]))
+    return replace(JobRow(*values), detail=json.loads(values[10]))

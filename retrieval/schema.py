@@ -7,50 +7,10 @@ import time
 from pathlib import Path
 
 from .errors import CatalogueTooNew, RetrievalError
+from .tables import APPLICATION, CHANGES, FORMAT, TABLES
 
-# PRAGMA user_version. Raise it with every change of the tables.
-FORMAT = 2
-# PRAGMA application_id, "Quir": tells a catalogue from any other SQLite file.
-APPLICATION = 0x51756972
 # Seconds that a writer waits for another process's transaction.
 PATIENCE = 30.0
-
-# Content tables hold no time and no counter, so that two runs over the same files give the same rows. Jobs are no content: their
-# `number` is the order of arrival.
-TABLES = """
-CREATE TABLE collections (
-    name TEXT PRIMARY KEY, identity TEXT NOT NULL, embedder TEXT NOT NULL, dimension INTEGER NOT NULL CHECK (dimension > 0),
-    model TEXT NOT NULL DEFAULT ''
-) STRICT;
-CREATE TABLE documents (
-    id TEXT PRIMARY KEY, collection TEXT NOT NULL REFERENCES collections (name), name TEXT NOT NULL, source TEXT NOT NULL,
-    sha256 TEXT NOT NULL, bytes INTEGER NOT NULL, media TEXT NOT NULL, chars INTEGER NOT NULL, chunks INTEGER NOT NULL,
-    pages INTEGER NOT NULL, notes TEXT NOT NULL, UNIQUE (collection, name)
-) STRICT;
-CREATE TABLE chunks (
-    id INTEGER PRIMARY KEY, document TEXT NOT NULL REFERENCES documents (id), ordinal INTEGER NOT NULL, text TEXT NOT NULL,
-    start INTEGER NOT NULL, "end" INTEGER NOT NULL, heading TEXT NOT NULL, source_page INTEGER, vector BLOB NOT NULL,
-    UNIQUE (document, ordinal)
-) STRICT;
-CREATE TABLE pages (
-    key TEXT PRIMARY KEY, width REAL NOT NULL, height REAL NOT NULL, lines TEXT NOT NULL, rows TEXT NOT NULL
-) STRICT;
-CREATE TABLE chunk_pages (
-    chunk INTEGER NOT NULL REFERENCES chunks (id), position INTEGER NOT NULL, page TEXT NOT NULL REFERENCES pages (key),
-    PRIMARY KEY (chunk, position)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX chunk_pages_by_page ON chunk_pages (page);
-CREATE TABLE removals (key TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-CREATE TABLE jobs (
-    number INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, collection TEXT NOT NULL, name TEXT NOT NULL,
-    spool TEXT NOT NULL, state TEXT NOT NULL, stage TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL,
-    document TEXT NOT NULL, error TEXT NOT NULL, detail TEXT NOT NULL
-) STRICT;
-"""
-
-# What brings a catalogue of each earlier format to the next one.
-CHANGES = {1: "ALTER TABLE collections ADD COLUMN model TEXT NOT NULL DEFAULT ''"}
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -101,7 +61,8 @@ def _bring_up(connection: sqlite3.Connection) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
     for older in range(found or FORMAT, FORMAT):
-        connection.execute(CHANGES[older])
+        for statement in CHANGES[older]:
+            connection.execute(statement)
     if found < FORMAT:
         connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")

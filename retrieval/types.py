@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+PageKind = Literal["text", "native"]
 # "kept": the page stands there from an earlier question of the conversation, at that DPI.
 Why = Literal["relevant", "fallback", "context", "uniform", "kept"]
 
@@ -90,6 +91,7 @@ class CollectionRow:
     """A collection is made for one model, one page style and one embedder; `identity` and `embedder` are what must match.
 
     `model` is what people call that model, and nothing is compared with it: the same weights may lie in another folder tomorrow.
+    `pinned`: its caches stay when others must go to make room.
     """
 
     name: str
@@ -97,6 +99,7 @@ class CollectionRow:
     embedder: str
     dimension: int
     model: str = ""
+    pinned: bool = False
 
     @property
     def model_name(self) -> str:
@@ -123,18 +126,26 @@ class DocumentRow:
 
 @dataclass(frozen=True)
 class PageRow:
-    """A page's geometry: sizes and line boxes in points, and rows per DPI; `lines` are (text, x0, y0, x1, y1)."""
+    """A page's geometry: sizes and line boxes in points, and rows per DPI; `lines` are (text, x0, y0, x1, y1).
+
+    `kind`: "text" was laid out here, so its boxes are exact; "native" is a picture or a scan, with lines only where OCR found them.
+    """
 
     key: str
     width: float
     height: float
     lines: tuple[tuple[str, float, float, float, float], ...]
     rows: Mapping[int, int]
+    kind: PageKind = "text"
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What a deletion removed: rows here, files by key in the caller. `shared` pages live on, for another document owns them."""
+    """What a deletion removed: rows here, files by key in the caller. `shared` pages live on, for another document owns them.
+
+    `jobs` are the ids of its uploads' rows, `spools` the names of uploaded files that were still kept, `uploads` how many remembered
+    requests went with them.
+    """
 
     document: str
     name: str
@@ -142,6 +153,10 @@ class Receipt:
     vectors: int
     removed_pages: tuple[str, ...]
     shared_pages: tuple[str, ...]
+    jobs: tuple[str, ...] = ()
+    spools: tuple[str, ...] = ()
+    uploads: int = 0
+    collection: str = ""
 
 
 JobState = Literal["queued", "running", "done", "failed", "cancelled"]
@@ -149,7 +164,11 @@ JobState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 @dataclass(frozen=True)
 class JobRow:
-    """An upload's way through ingest. `stage`, `done` and `total` are its progress; `error` is the report's line where it failed."""
+    """An upload's way through ingest. `stage`, `done` and `total` are its progress; `error` is the report's line where it failed.
+
+    `created` and `updated` are seconds since 1970 and, as `number`, the order of arrival, the catalogue's to set (0: not in it yet).
+    None of the three counts when two rows are compared.
+    """
 
     id: str
     collection: str
@@ -162,3 +181,28 @@ class JobRow:
     document: str = ""
     error: str = ""
     detail: Mapping[str, Any] = field(default_factory=dict)
+    created: float = field(default=0.0, compare=False)
+    updated: float = field(default=0.0, compare=False)
+    number: int = field(default=0, compare=False)
+
+
+@dataclass(frozen=True)
+class UploadRow:
+    """A request that carried a key of the client's own: what a digest of its body was, and the jobs it was answered with, at a time
+    (seconds since 1970)."""
+
+    key: str
+    digest: str
+    jobs: tuple[str, ...]
+    at: float = 0.0
+
+
+@dataclass(frozen=True)
+class Counts:
+    """How much is there, in the whole catalogue or in one collection; a page that several documents own counts once. Jobs by state."""
+
+    collections: int
+    documents: int
+    chunks: int
+    pages: int
+    jobs: Mapping[str, int]

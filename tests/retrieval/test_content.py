@@ -11,7 +11,7 @@ import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import UnknownCollection, UnknownDocument, UnknownPage
-from retrieval.types import CollectionRow
+from retrieval.types import CollectionRow, Counts
 
 Make = Callable[..., object]
 
@@ -93,3 +93,51 @@ def test_the_dump_depends_on_the_content_and_not_on_the_way_to_it(catalogue: Cat
     replace(rows, vectors=rows.vectors[::-1]).add_to(other)
     assert list(other.dump()) != list(catalogue.dump())
     other.close()
+
+
+def test_lists_join_page_by_page_and_find_a_part_of_a_name_in_capitals_or_not(catalogue: Catalogue, whole: Make) -> None:
+    names = ["Übersicht.pdf", "a.txt", "b.txt", "übersicht 2.pdf"]
+    for number, name in enumerate(names, 1):
+        whole(number, (f"p{number}",), name=name).add_to(catalogue)
+    listed, after = [], None
+    while page := catalogue.documents("default", after=after, limit=3):
+        assert len(page) <= 3
+        listed += [row.name for row in page]
+        after = listed[-1]
+    assert listed == [row.name for row in catalogue.documents("default")] == sorted(names)
+    assert {row.name for row in catalogue.documents("default", name="ÜBER")} == {"Übersicht.pdf", "übersicht 2.pdf"}
+    assert [row.name for row in catalogue.documents("default", name=".", limit=1)] == ["a.txt"]
+    assert catalogue.documents("default", name="%") == []
+    for name in ("z", "m"):
+        catalogue.create_collection(CollectionRow(name, {}, "drawn", 8))
+    assert [row.name for row in catalogue.collections(limit=2)] == ["default", "m"]
+    assert [row.name for row in catalogue.collections(after="m")] == ["z"]
+
+
+def test_counts_are_of_all_or_of_one_collection_and_a_shared_page_counts_once(catalogue: Catalogue, whole: Make) -> None:
+    catalogue.create_collection(CollectionRow("other", {}, "drawn", 8))
+    whole(1, ("a", "b")).add_to(catalogue)
+    whole(2, ("b",)).add_to(catalogue)
+    whole(3, ("b",), collection="other").add_to(catalogue)
+    states = {"queued": 0, "running": 0, "done": 0, "failed": 0, "cancelled": 0}
+    assert catalogue.counts() == Counts(2, 3, 4, 2, states)
+    assert catalogue.counts("default") == Counts(1, 2, 3, 2, states)
+    with pytest.raises(UnknownCollection):
+        catalogue.counts("none")
+
+
+def test_a_pin_is_a_wish_and_no_content(catalogue: Catalogue) -> None:
+    before = catalogue.generation(), list(catalogue.dump())
+    assert catalogue.pin("default").pinned
+    assert catalogue.collection("default").pinned
+    assert not catalogue.pin("default", False).pinned
+    assert (catalogue.generation(), list(catalogue.dump())) == before
+    with pytest.raises(UnknownCollection):
+        catalogue.pin("none")
+
+
+def test_a_page_keeps_its_kind(catalogue: Catalogue, whole: Make) -> None:
+    scan = whole(1, ("a",))
+    replace(scan, pages=(replace(scan.pages[0], kind="native", lines=()),)).add_to(catalogue)
+    whole(2, ("b",)).add_to(catalogue)
+    assert [catalogue.page(key).kind for key in "ab"] == ["native", "text"]

@@ -22,7 +22,7 @@ def images(*keys: str) -> list[str]:
 def test_a_deletion_removes_the_document_and_says_what_went(catalogue: Catalogue, whole: Make) -> None:
     empty = list(catalogue.dump())
     whole(1, ("a", "b", "a")).add_to(catalogue)
-    assert catalogue.delete_document("d1") == Receipt("d1", "file-1.txt", 3, 3, ("a", "b"), ())
+    assert catalogue.delete_document("d1") == Receipt("d1", "file-1.txt", 3, 3, ("a", "b"), (), collection="default")
     assert list(catalogue.dump()) == empty
     assert catalogue.pending_removals() == images("a", "b")
 
@@ -32,7 +32,7 @@ def test_a_shared_page_lives_until_its_last_owner_goes_even_across_collections(c
     whole(1, ("a", "b")).add_to(catalogue)
     whole(2, ("b", "c"), collection="other").add_to(catalogue)
     assert catalogue.chunk_ids_of_page("b") == [1001, 2000]
-    assert catalogue.delete_document("d1") == Receipt("d1", "file-1.txt", 2, 2, ("a",), ("b",))
+    assert catalogue.delete_document("d1") == Receipt("d1", "file-1.txt", 2, 2, ("a",), ("b",), collection="default")
     assert catalogue.page_keys() == {"b", "c"}
     assert [page.key for chunk in catalogue.chunks_of("d2") for page in chunk.pages] == ["b", "c"]
     assert catalogue.delete_document("d2").removed_pages == ("b", "c")
@@ -52,7 +52,7 @@ def test_a_replacement_swaps_the_document_in_one_step_and_keeps_common_pages(cat
     whole(1, ("a", "b")).add_to(catalogue)
     before = catalogue.generation()
     receipt = whole(2, ("b", "c"), name="file-1.txt").add_to(catalogue, replaces="d1")
-    assert receipt == Receipt("d1", "file-1.txt", 2, 2, ("a",), ("b",))
+    assert receipt == Receipt("d1", "file-1.txt", 2, 2, ("a",), ("b",), collection="default")
     assert catalogue.generation() == before + 1
     assert [row.id for row in catalogue.documents("default")] == ["d2"]
     assert catalogue.pending_removals() == images("a")
@@ -62,7 +62,7 @@ def test_a_document_may_replace_itself_under_its_own_id(catalogue: Catalogue, wh
     first = whole(1, ("a",))
     first.add_to(catalogue)
     lines = list(catalogue.dump())
-    assert first.add_to(catalogue, replaces="d1") == Receipt("d1", "file-1.txt", 1, 1, (), ("a",))
+    assert first.add_to(catalogue, replaces="d1") == Receipt("d1", "file-1.txt", 1, 1, (), ("a",), collection="default")
     assert list(catalogue.dump()) == lines
     assert catalogue.pending_removals() == []
 
@@ -114,7 +114,7 @@ def test_a_deleted_collection_takes_its_documents_along_and_leaves_the_others(ca
     lines = [line for line in catalogue.dump() if '"other"' not in line]
     whole(2, ("a", "b"), collection="other").add_to(catalogue)
     whole(3, ("b",), collection="other").add_to(catalogue)
-    receipts = catalogue.delete_collection("other")
+    receipts, _ = catalogue.delete_collection("other")
     assert [(receipt.document, receipt.removed_pages, receipt.shared_pages) for receipt in receipts] == [
         ("d2", (), ("a", "b")),
         ("d3", ("b",), ()),

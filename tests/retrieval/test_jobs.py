@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import RetrievalError, UnknownJob
-from retrieval.types import JobRow
+from retrieval.jobs import Forgotten
+from retrieval.types import CollectionRow, JobRow
 
 
 def test_a_job_comes_back_as_it_went_in(catalogue: Catalogue) -> None:
@@ -54,3 +59,88 @@ def test_jobs_do_not_count_as_content(catalogue: Catalogue) -> None:
     catalogue.add_job(JobRow("j1", "default", "a.pdf", ""))
     catalogue.update_job("j1", done=1)
     assert (catalogue.generation(), list(catalogue.dump())) == before
+
+
+def test_a_job_knows_when_it_came_and_when_it_changed(catalogue: Catalogue) -> None:
+    before = time.time()
+    added = catalogue.add_job(JobRow("j1", "default", "a.pdf", ""))
+    assert before <= added.created == added.updated <= time.time()
+    changed = catalogue.update_job("j1", done=1)
+    found = catalogue.job("j1")
+    assert (found.created, found.updated, found.number) == (added.created, changed.updated, added.number)
+    assert found.updated >= added.updated
+    with pytest.raises(RetrievalError, match=r"\['created'\] cannot be set"):
+        catalogue.update_job("j1", created=1.0)
+
+
+def test_pages_of_the_list_join_without_a_gap_though_jobs_come_and_go_between_them(catalogue: Catalogue) -> None:
+    for number in range(5):
+        catalogue.add_job(JobRow(f"j{number}", "default", "a.pdf", "", "done", detail={"n": number}))
+    first = catalogue.jobs(limit=2)
+    catalogue.add_job(JobRow("j5", "default", "new.pdf", ""))
+    catalogue.forget_finished(before=time.time() + 1)  # even the row that the next page is counted from
+    for number in range(3):
+        catalogue.add_job(JobRow(f"k{number}", "default", "a.pdf", ""))
+    assert [job.id for job in first] == ["j4", "j3"]
+    assert catalogue.jobs(before=first[-1].number) == []
+    assert [job.id for job in catalogue.jobs(limit=2)] == ["k2", "k1"]
+
+
+def test_the_job_that_has_waited_longest_is_the_next_one(catalogue: Catalogue) -> None:
+    assert catalogue.oldest_waiting() is None
+    for name, state in [("a", "done"), ("b", "queued"), ("c", "queued")]:
+        catalogue.add_job(JobRow(name, "default", name, "", state))
+    waiting = catalogue.oldest_waiting()
+    assert waiting is not None
+    assert waiting.id == "b"
+    assert catalogue.counts().jobs == {"queued": 2, "running": 0, "done": 1, "failed": 0, "cancelled": 0}
+
+
+def test_a_deletion_takes_the_finished_jobs_that_brought_the_document_and_no_others(
+    catalogue: Catalogue, whole: Callable[..., Any]
+) -> None:
+    document = whole(1, ("a",), name="a.pdf")
+    document.add_to(catalogue)
+    same, other = {"sha256": document.row.sha256}, {"sha256": "f" * 64}
+    rows = [
+        ("brought it in", "a.pdf", "done", "d1", {}),
+        ("brought it in an archive", "all.zip", "failed", "", {"members": [{"name": "x"}, {"name": "a.pdf", "document": "d1"}]}),
+        ("the same bytes, refused", "a.pdf", "failed", "", same),
+        ("given up before jobs knew their digest", "a.pdf", "cancelled", "", {}),
+        ("other bytes of its name, refused", "a.pdf", "failed", "", other),
+        ("still waits", "a.pdf", "queued", "", same),
+        ("another document", "b.pdf", "done", "d2", {"members": [{"document": "d3"}]}),
+    ]
+    for name, file, state, of, detail in rows:
+        catalogue.add_job(JobRow(name, "default", file, f"{name}.spool", state, document=of, detail=detail))
+    receipt = catalogue.delete_document("d1")
+    gone = [row[0] for row in rows[:4]]
+    assert sorted(receipt.jobs) == sorted(gone)
+    assert sorted(receipt.spools) == sorted(f"{name}.spool" for name in gone)
+    assert {job.id for job in catalogue.jobs()} == {row[0] for row in rows[4:]}
+
+
+def test_a_replacement_keeps_the_story_and_drops_what_may_hold_the_old_bytes(catalogue: Catalogue, whole: Callable[..., Any]) -> None:
+    old = whole(1, ("a",), name="a.pdf")
+    old.add_to(catalogue)
+    catalogue.add_job(JobRow("story", "default", "a.pdf", "", "done", document="d1"))
+    catalogue.add_job(JobRow("old bytes", "default", "a.pdf", "s", "failed", detail={"sha256": old.row.sha256}))
+    receipt = whole(2, ("b",), name="a.pdf").add_to(catalogue, replaces="d1")
+    assert (receipt.jobs, receipt.spools) == (("old bytes",), ("s",))
+    assert [job.id for job in catalogue.jobs()] == ["story"]
+
+
+def test_a_collection_that_goes_takes_every_job_along(catalogue: Catalogue, whole: Callable[..., Any]) -> None:
+    whole(1, ("a",)).add_to(catalogue)
+    catalogue.create_collection(CollectionRow("other", {}, "drawn", 8))
+    for name, collection, state in [
+        ("a", "default", "queued"),
+        ("b", "default", "running"),
+        ("c", "default", "done"),
+        ("d", "other", "done"),
+    ]:
+        catalogue.add_job(JobRow(name, collection, name, f"{name}.spool", state, document="d1" if name == "c" else ""))
+    receipts, rest = catalogue.delete_collection("default")
+    assert [receipt.jobs for receipt in receipts] == [("c",)]
+    assert rest == Forgotten(("b", "a"), ("b.spool", "a.spool"), 0)
+    assert [job.id for job in catalogue.jobs()] == ["d"]

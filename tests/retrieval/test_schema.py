@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import CatalogueTooNew, RetrievalError
-from retrieval.schema import APPLICATION, FORMAT, TABLES, connect
-from retrieval.types import CollectionRow
+from retrieval.schema import connect
+from retrieval.tables import CHANGES, FORMAT
 
 ROOT = Path(__file__).resolve().parents[2]
+TABLE_NAMES = ("collections", "documents", "chunks", "pages", "chunk_pages", "removals", "meta", "jobs")
 NAMES = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+
+
+def _columns(connection: sqlite3.Connection) -> dict[str, list[tuple[object, ...]]]:
+    """Name, type, default and key of every column of every table."""
+    tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+    return {table: [row[1:] for row in connection.execute(f"PRAGMA table_info({table})")] for table in tables}
 
 
 def test_a_new_catalogue_waits_for_the_disk_keeps_its_references_and_writes_over_what_is_deleted(tmp_path: Path) -> None:
@@ -38,24 +49,62 @@ def test_a_newer_catalogue_is_refused_with_both_formats_and_left_as_it_was(tmp_p
     assert path.read_bytes() == before
 
 
-def test_a_catalogue_of_the_first_format_is_brought_up_with_all_that_it_holds(tmp_path: Path) -> None:
+@pytest.fixture(params=[1, 2])
+def old(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A catalogue as the version of that format wrote it: two documents that share a page, one that was deleted, two jobs."""
     path = tmp_path / "c.sqlite"
-    first = sqlite3.connect(path)
-    for statement in TABLES.replace(",\n    model TEXT NOT NULL DEFAULT ''", "").split(";")[:-1]:
-        first.execute(statement)
-    first.execute("INSERT INTO collections VALUES ('default', '{\"model\": \"glm4v\"}', 'minilm', 384)")
-    first.execute(f"PRAGMA application_id = {APPLICATION}")
-    first.execute("PRAGMA user_version = 1")
-    first.commit()
-    first.close()
-    catalogue = Catalogue(path)
-    old = CollectionRow("default", {"model": "glm4v"}, "minilm", 384)
-    new = CollectionRow("new", {"model": "llama"}, "minilm", 384, "smollm2")
-    catalogue.create_collection(new)
-    assert catalogue.collections() == [old, new]
-    assert [row.model_name for row in (old, new)] == ["glm4v", "smollm2"]
+    path.write_bytes(gzip.decompress((Path(__file__).parent / "old" / f"catalogue-{request.param}.sqlite.gz").read_bytes()))
+    return path
+
+
+def test_a_catalogue_of_an_earlier_format_is_brought_up_with_all_that_it_holds(old: Path) -> None:
+    with closing(sqlite3.connect(old)) as before:
+        found = {table: before.execute(f"SELECT * FROM {table}").fetchall() for table in TABLE_NAMES}
+        had = before.execute("PRAGMA user_version").fetchone()[0]
+    catalogue = Catalogue(old)
+    assert [row.name for row in catalogue.documents("default")] == ["file-1.txt", "file-2.txt"]
+    assert catalogue.collection("default").model_name == ("glm4v" if had == 1 else "reader")
+    assert not any(row.pinned for row in catalogue.collections())
+    assert {catalogue.page(key).kind for key in catalogue.page_keys()} == {"text"}
+    assert [(row.id, row.state, row.created) for row in catalogue.jobs()] == [("j2", "queued", 0.0), ("j1", "done", 0.0)]
+    assert catalogue.pending_removals() == ["aaaa0004@72"]
     catalogue.close()
-    assert connect(path).execute("PRAGMA user_version").fetchone()[0] == FORMAT
+    with closing(connect(old)) as after:
+        assert after.execute("PRAGMA user_version").fetchone()[0] == FORMAT
+        for table, rows in found.items():
+            assert [row[: len(rows[0])] for row in after.execute(f"SELECT * FROM {table}")] == rows
+        assert after.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+def test_a_catalogue_that_was_brought_up_has_the_tables_of_a_new_one(old: Path, tmp_path: Path) -> None:
+    with closing(connect(old)) as brought, closing(connect(tmp_path / "new.sqlite")) as new:
+        for connection in (brought, new):
+            assert _columns(connection) == _columns(new)
+
+
+def test_a_catalogue_that_was_brought_up_takes_documents_in_and_lets_them_go(old: Path, whole: Callable[..., Any]) -> None:
+    catalogue = Catalogue(old)
+    whole(7, ("bbbb0001",), collection="empty", dimension=4).add_to(catalogue)
+    catalogue.delete_document("d1")
+    assert catalogue.page_keys() == {"bbbb0001", "aaaa0002", "aaaa0003"}
+    # The job that had brought it in goes with it.
+    assert [row.id for row in catalogue.jobs()] == ["j2"]
+    catalogue.close()
+
+
+def test_a_change_that_fails_leaves_the_catalogue_in_its_earlier_format(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    had = sqlite3.connect(old).execute("PRAGMA user_version").fetchone()[0]
+    monkeypatch.setitem(CHANGES, 2, (*CHANGES[2], "ALTER TABLE there_is_none ADD COLUMN x TEXT"))
+    with pytest.raises(RetrievalError, match="does not open"):
+        Catalogue(old)
+    with closing(sqlite3.connect(old)) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone()[0] == had
+        assert "pinned" not in [column[0] for column in _columns(connection)["collections"]]
+        assert "uses" not in _columns(connection)
+
+
+def test_every_format_has_its_way_to_the_next_one() -> None:
+    assert sorted(CHANGES) == list(range(1, FORMAT))
 
 
 def test_a_file_that_is_no_catalogue_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
