@@ -27,6 +27,8 @@ def open_workshop(
     ram_bytes: int = 0,
     limits: Limits | None = None,
     policy: Policy | None = None,
+    pdf_engine: str = "pymupdf",
+    ocr: str = "auto",
 ) -> Workshop:
     """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished.
 
@@ -47,6 +49,8 @@ def open_workshop(
         batch=batch,
         limits=limits or Limits(),
         policy=policy or Policy(),
+        pdf_engine=pdf_engine,
+        ocr=ocr,
     )
     finish_removals(workshop)
     return workshop

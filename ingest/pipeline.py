@@ -31,7 +31,7 @@ from retrieval.types import DocumentRow
 from retrieval.vectors import Vectors
 
 from .chunk import chunk
-from .errors import Cancelled, IngestError, UnsupportedType
+from .errors import Cancelled, IngestError, NoText, UnsupportedType
 from .leaves import Leaves, compile_missing, lay_out, missing_keys
 from .load import KINDS, load
 from .names import document_name
@@ -120,6 +120,8 @@ def ingest_file(
         )
 
     document = load(path, name, source, workshop.limits, cancelled)
+    if document.scans and not document.text:
+        raise NoText(f"{name}: its pages are pictures: run text recognition on it first")
     step("chunk")(0, 0)
     document_id = hashlib.sha256("\0".join((collection, name, document.sha256)).encode()).hexdigest()[:16]
     chunks = chunk(document, document_id, workshop.style, workshop.limits)

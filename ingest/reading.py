@@ -32,6 +32,22 @@ def compile_batch(workshop: Workshop, pages: Sequence[Page], dpi: int) -> list[C
     return compile_texts(backbone, texts, workshop.prefix)
 
 
+def compile_stored(workshop: Workshop, keys: Sequence[str]) -> list[Canonical]:
+    """Compile page images that the home keeps (`<page key>@<dpi>`), from their PNGs, or of a model of text from the catalogue's lines; in the
+    keys' order, and nothing is stored.
+
+    Each page is a forward of its own, so that a key always gives the same numbers, whatever is asked for beside it. Ingest compiles in batches:
+    its bytes are the same where the page was alone in its batch, and else equal to float rounding. Raises UnknownPage where a PNG is not there.
+    """
+    backbone, compiled = workshop.backbone, []
+    for key in keys:
+        if backbone.reads_images:
+            compiled += compile_pages(backbone, [workshop.images.get(key, backbone.cell)], workshop.prefix)
+        else:
+            compiled += compile_texts(backbone, [(key, _ids(workshop, _kept_text(workshop, key.partition("@")[0])))], workshop.prefix)
+    return compiled
+
+
 def encode(workshop: Workshop, page: Page, dpi: int) -> Encoded:
     """Encode a page that was just laid out."""
     if workshop.backbone.reads_images:
@@ -49,8 +65,12 @@ def encode_kept(workshop: Workshop, key: str, laid: Mapping[str, Page]) -> Encod
         # One at a time: a page's rounding must not depend on which pages came with it.
         return backbone.encode([workshop.images.get(key, backbone.cell)])[0]
     name = key.partition("@")[0]
-    text = laid[name].text if name in laid else "\n".join(line[0] for line in workshop.catalogue.page(name).lines)
+    text = laid[name].text if name in laid else _kept_text(workshop, name)
     return backbone.encode_text(key, _ids(workshop, text))
+
+
+def _kept_text(workshop: Workshop, page: str) -> str:
+    return "\n".join(line[0] for line in workshop.catalogue.page(page).lines)
 
 
 def _ids(workshop: Workshop, text: str) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-Stage = Literal["load", "chunk", "paginate", "rasterise", "compile", "patch", "store", "index", "done", "skipped", "failed"]
+Stage = Literal["load", "ocr", "chunk", "paginate", "rasterise", "compile", "patch", "store", "index", "done", "skipped", "failed"]
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,21 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Scan:
+    """A page of the source that is a picture and holds no text: its number (from 1, as `Block.page` counts), and its own size in points.
+
+    It stands before the blocks of later pages. No pixel of it has been decoded: `darkroom` does that, in a child process.
+    """
+
+    number: int
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
 class Document:
-    """A file's text as one string with its blocks in reading order, and what a reader of the report should know (`notes`)."""
+    """A file's text as one string with its blocks in reading order, the pages of it that are pictures, and what a reader of the report
+    should know (`notes`)."""
 
     name: str
     source: str
@@ -33,6 +46,7 @@ class Document:
     # Printed pages of the source; 0 where the format has none.
     source_pages: int = 0
     notes: tuple[str, ...] = ()
+    scans: tuple[Scan, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,10 @@ class Limits:
     rendered_pages: int = 4_000
     # What a container (DOCX) may unpack to.
     unpacked_bytes: int = 256 * 1024 * 1024
+    # Pixels of one picture, or of one scanned page.
+    image_pixels: int = 50_000_000
+    # Files in one archive.
+    archive_members: int = 1_000
     parse_seconds: float = 120.0
     parse_memory: int = 2 * 1024 * 1024 * 1024
 

@@ -40,6 +40,10 @@ class Workshop:
     limits: Limits = field(default_factory=Limits)
     # Which patches are formed, and when.
     policy: Policy = field(default_factory=Policy)
+    # What reads PDFs and draws their scans: "pymupdf" or "pypdfium2".
+    pdf_engine: str = "pymupdf"
+    # "auto": text is looked for on pictures where an engine is installed; "off": never.
+    ocr: str = "auto"
 
     @cached_property
     def prefix(self) -> Prefix:

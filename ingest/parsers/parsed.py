@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from ingest.errors import NoText, TooLarge
-from ingest.types import Block, Limits
+from ingest.types import Block, Limits, Scan
 
 Kind = Literal["heading", "paragraph", "table", "list"]
 
@@ -24,12 +24,13 @@ _SEEN = re.compile("[^\\s\u00ad\u200b-\u200f\u2060\ufeff]")
 
 @dataclass(frozen=True)
 class Parsed:
-    """A file's text, its blocks in reading order, its printed pages (0: the format has none) and notes for the report."""
+    """A file's text, its blocks in reading order, its printed pages (0: the format has none), notes for the report, and pages that are pictures."""
 
     text: str
     blocks: tuple[Block, ...]
     source_pages: int = 0
     notes: tuple[str, ...] = ()
+    scans: tuple[Scan, ...] = ()
 
 
 def visible(text: str) -> bool:
@@ -83,11 +84,11 @@ class Draft:
         """The last block's kind; None while nothing is written."""
         return self._blocks[-1].kind if self._blocks else None
 
-    def finish(self, source_pages: int = 0) -> Parsed:
-        """Everything written. Raises NoText where that is nothing."""
-        if not self._blocks:
+    def finish(self, source_pages: int = 0, scans: tuple[Scan, ...] = ()) -> Parsed:
+        """Everything written. Raises NoText where that is nothing, and there are no scans."""
+        if not self._blocks and not scans:
             raise NoText("it holds no text, only white space")
-        return Parsed("".join(self._parts), tuple(self._blocks), source_pages, tuple(self._notes))
+        return Parsed("".join(self._parts), tuple(self._blocks), source_pages, tuple(self._notes), scans)
 
     def _write(self, text: str, kind: Kind, page: int | None, heading: str, gap: str = "\n\n") -> None:
         if self._blocks:

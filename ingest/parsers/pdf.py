@@ -1,4 +1,4 @@
-"""A PDF with a text layer goes in; its text in reading order comes out, page by page, form fields included. No picture is decoded.
+"""A PDF goes in; its text in reading order comes out, page by page, form fields included, and which of its pages are scans. No picture is decoded.
 
 This is the only file that imports PyMuPDF, which is under the AGPL: whoever wants another licence replaces this file.
 """
@@ -13,7 +13,7 @@ from typing import Any
 
 from ingest.encoding import clean
 from ingest.errors import DamagedFile, NoText, PasswordNeeded, TooLarge
-from ingest.types import Limits
+from ingest.types import Limits, Scan
 
 from .layout import Line, Region, regions
 from .parsed import Draft, Parsed, visible
@@ -32,7 +32,7 @@ _HEADING_CHARS = 160
 
 
 def parse(data: bytes, limits: Limits) -> Parsed:
-    """A page that cannot be read is a note and the rest go on; so is a page without text. Raises NoText where no page has any."""
+    """A page that cannot be read is a note and the rest go on; so is a blank one. Raises NoText where no page has text or is a scan."""
     import pymupdf
 
     pymupdf.TOOLS.mupdf_display_errors(False)
@@ -51,7 +51,7 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     draft = Draft(limits)
     pages: list[list[Region]] = []
     blank: list[int] = []
-    pictures: list[int] = []
+    scans: list[Scan] = []
     failed: list[int] = []
     characters = 0
     for number in range(1, count + 1):
@@ -66,8 +66,10 @@ def parse(data: bytes, limits: Limits) -> Parsed:
             draft.note(f"page {number} could not be read and is left out ({error})")
             found, has_picture = [], False
         else:
-            if not found:
-                (pictures if has_picture else blank).append(number)
+            if has_picture:
+                scans.append(Scan(number, page.rect.width, page.rect.height))
+            elif not found:
+                blank.append(number)
         # Counted while reading, so that a million pages stop early.
         characters += sum(len(region.text) for region in found)
         if characters > limits.text_chars:
@@ -76,14 +78,12 @@ def parse(data: bytes, limits: Limits) -> Parsed:
             )
         pages.append(found)
     document.close()
-    if not any(pages):
-        raise NoText(_why_empty(count, pictures, failed))
+    if not any(pages) and not scans:
+        raise NoText(_why_empty(count, failed))
     if blank:
         draft.note(f"blank: {_named(blank)}")
-    if pictures:
-        draft.note(f"no text layer, a picture that is not read: {_named(pictures)}")
     _write(draft, pages)
-    return _checked(draft.finish(source_pages=count))
+    return _checked(draft.finish(source_pages=count, scans=tuple(scans)))
 
 
 def _failure(error: Exception) -> Exception:
@@ -92,14 +92,11 @@ def _failure(error: Exception) -> Exception:
     return DamagedFile(f"it is damaged or cut short ({error}): open it in a PDF reader and save it again")
 
 
-def _why_empty(count: int, pictures: list[int], failed: list[int]) -> str:
+def _why_empty(count: int, failed: list[int]) -> str:
     pages = f"{count} page{'s' if count > 1 else ''}"
     if failed:
         return f"no text: of its {pages}, {len(failed)} cannot be read: open it in a PDF reader and save it again"
-    if not pictures:
-        return f"no text: its {pages} {'are' if count > 1 else 'is'} blank"
-    what = "are pictures" if count > 1 else "is a picture"
-    return f"no text layer: its {pages} {what}; scans are not read yet: run text recognition on it first"
+    return f"no text: its {pages} {'are' if count > 1 else 'is'} blank"
 
 
 def _named(pages: list[int]) -> str:
