@@ -13,6 +13,7 @@ from app.errors import BadRequest
 from .bench.command import add as add_ttft
 from .doctor.command import add as add_doctor
 from .kamera_command import add_kamera, add_patch
+from .load.command import add as add_load
 from .longbench.command import add as add_longbench
 from .questions.command import add as add_questions
 from .records import HELD_OUT
@@ -75,6 +76,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="WHAT", required=True
     )
     add_ttft(group)
+    add_load(group)
     add_patch(group, _positive)
 
 
