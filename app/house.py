@@ -40,7 +40,7 @@ class House:
         self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
         self.watch = Watch()
         self.lane = Lane(settings.queue)
-        self.jobs = JobQueue(workshop)
+        self.jobs = JobQueue(workshop, self.watch.progress)
         self.conversations = Conversations(self)
         # People come first: a patch is formed when nobody waits for the model.
         self.patch_worker = PatchWorker(workshop, self.lane.spare)

@@ -10,6 +10,7 @@ import logging
 import os
 import threading
 import uuid
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
@@ -35,8 +36,9 @@ log = logging.getLogger("quire.ingest")
 class JobQueue:
     """The uploads of one server. One worker: the model is one, and so is the writer."""
 
-    def __init__(self, workshop: Workshop) -> None:
-        self.workshop = workshop
+    def __init__(self, workshop: Workshop, heard: Callable[[Progress], None] = lambda _: None) -> None:
+        """`heard` is told of every step, in the worker's thread."""
+        self.workshop, self._heard = workshop, heard
         self._changed = threading.Condition()
         self._cancelled: set[str] = set()
         self._stopping = threading.Event()
@@ -64,6 +66,11 @@ class JobQueue:
             self._worker.join(timeout)
         if self._claim is not None:
             self._claim.release()
+
+    @property
+    def working(self) -> bool:
+        """Whether the worker is there: from `start` to `stop`."""
+        return self._worker is not None and self._worker.is_alive()
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
@@ -148,6 +155,7 @@ class JobQueue:
         spool = self.workshop.home.spool / row.spool
 
         def listen(at: Progress) -> None:
+            self._heard(at)
             self._update(row.id, stage=at.stage, done=at.done, total=at.total)
 
         def stop() -> bool:
