@@ -71,9 +71,6 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     add_settings(chat, *options.HOME, *options.MODEL, *options.ASK, *options.CHAT, *options.PATCH)
 
     serve = _add(subparsers, "serve", commands.serve, "serve the page and the HTTP interface")
-    serve.add_argument(
-        "--allow-remote", action="store_true", help="serve beyond this machine: anybody who can reach it can read and delete"
-    )
     add_settings(serve, *options.HOME, *options.SERVE, *options.MODEL, *options.ASK, *options.CHAT, *options.INGEST, *options.PATCH)
 
     documents = _add(subparsers, "documents", commands.documents, "list a collection's documents")

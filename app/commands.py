@@ -97,7 +97,7 @@ def patch(args: argparse.Namespace) -> int:
 def serve(args: argparse.Namespace) -> int:
     from .serve import serve as run_server
 
-    return run_server(settings_of(args), args.allow_remote)
+    return run_server(settings_of(args))
 
 
 def documents(args: argparse.Namespace) -> int:

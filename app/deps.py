@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from fastapi import Depends
 from starlette.requests import Request
 
+from .closing import Closing
 from .errors import NotReady
 from .settings import Settings
+from .traffic import Traffic
 
 if TYPE_CHECKING:
     from .house import House as House
@@ -18,11 +20,14 @@ else:
 
 
 class Porch:
-    """Where requests wait for the house: it is None until it is loaded, and `reason` says what it waits for."""
+    """Where requests wait for the house: it is None until it is loaded, and `reason` says what it waits for. What the server has seen, and
+    whether it stops, is known here from the first request to the last."""
 
     def __init__(self) -> None:
         self.house: House | None = None
         self.reason = "the model is being loaded"
+        self.closing = Closing()
+        self.traffic = Traffic()
 
 
 def porch(request: Request) -> Porch:

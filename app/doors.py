@@ -5,25 +5,29 @@ Plain ASGI, not a wrapper around responses: a stream must reach the client piece
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 import uuid
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import AppError, ForeignHost, ForeignOrigin, RequestTooLarge
+from .closing import Closing
+from .entrance import Entrance
+from .errors import AppError, RequestTooLarge, RequestTooSlow, Unauthorized
+from .logs import REQUEST
 from .replies import reply, reply_internal
+from .scopes import UPLOADS, Place, place
 from .settings import Settings
+from .traffic import Traffic
 
-# "testserver" is what Starlette's TestClient calls itself; no browser can be led to it by a name server.
-OWN_NAMES = frozenset(["localhost", "127.0.0.1", "::1", "testserver"])
-READING = frozenset(["GET", "HEAD", "OPTIONS"])
 SAFE = {
-    "content-security-policy": "default-src 'self'; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'",
+    "content-security-policy": (
+        "default-src 'self'; img-src 'self' blob:; base-uri 'none'; object-src 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -32,14 +36,24 @@ SAFE = {
 }
 # What a multipart form adds to its files: boundaries, headers, the other fields.
 FRAMING = 64 * 1024
+# Bytes a second that a body must come at, behind its first `body_seconds`: drop by drop it would hold its place for hours.
+SLOWEST = 1024
 log = logging.getLogger("quire.http")
 
 
 class Doors:
-    """The outermost layer. It logs method, path, status and time, never a query, a body or a name."""
+    """The outermost layer. It logs method, route, status and time, never a path's ids, a query, a body or a name."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        entrance: Entrance | None = None,
+        closing: Closing | None = None,
+        traffic: Traffic | None = None,
+    ) -> None:
         self.app, self.settings = app, settings
+        self.entrance, self.closing, self.traffic = entrance or Entrance(settings), closing or Closing(), traffic or Traffic()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -47,92 +61,108 @@ class Doors:
             return
         begun = time.perf_counter()
         number = scope.setdefault("state", {})["request_id"] = uuid.uuid4().hex[:12]
-        limit = self._limit(scope)
-        seen, status, too_large = 0, 0, False
-
-        async def counted() -> Message:
-            nonlocal seen, too_large
-            message = await receive()
-            seen += len(message.get("body", b""))
-            if seen > limit:
-                too_large = True
-                raise self._too_large(limit)
-            return message
+        REQUEST.set(number)
+        headers, at = Headers(scope=scope), place(scope["method"], scope["path"])
+        body, status, key = _Body(receive, self._limit(at), self.settings.body_seconds), 0, ""
 
         async def guarded(message: Message) -> None:
             nonlocal status
-            if too_large and not status:
+            if body.refused and not status:
                 return  # what the app makes of a body that was cut off is not the answer
             if message["type"] == "http.response.start":
                 status = message["status"]
-                _dress(MutableHeaders(scope=message), number)
+                _dress(MutableHeaders(scope=message), number, self.entrance.shared(headers))
             await send(message)
 
         async def answer(response: Response) -> None:
-            nonlocal too_large
-            too_large = False
+            body.refused = None
             await response(scope, receive, guarded)
 
+        self.traffic.open.inc()
         try:
-            self._check(Headers(scope=scope), scope["method"], limit)
-            await self.app(scope, counted, guarded)
+            if allowed := self.entrance.preflight(scope["method"], headers):
+                await answer(Response(status_code=204, headers=allowed))
+                return
+            key = self.entrance.admit(scope["method"], at, headers, (scope.get("client") or ("",))[0]).key
+            body.check(headers)
+            await self.closing.carry(self.app, at.template, scope, body.receive, guarded)
         except AppError as error:
-            if not status and not too_large:
-                await answer(reply(error))
+            if not status and not body.refused:
+                await answer(_reply(error))
         except ClientDisconnect:
-            log.info("request %s: the client went away before its request was whole", number)
+            log.info("the client went away before its request was whole")
         except Exception:
-            if not too_large:
-                log.exception("request %s: %s %s failed", number, scope["method"], scope["path"])
+            if not body.refused:
+                log.exception("%s %s failed", scope["method"], at.template)
                 if status:
                     raise  # half an answer is out: only breaking the connection tells the client so
                 await answer(reply_internal(number))
-        if too_large and not status:
-            await answer(reply(self._too_large(limit)))
-        log.info("%s %s %s %d %.0f ms", number, scope["method"], scope["path"], status, 1000 * (time.perf_counter() - begun))
+        finally:
+            if body.refused and not status:
+                await answer(_reply(body.refused))
+            self.traffic.open.dec()
+            seconds = time.perf_counter() - begun
+            self.traffic.seen(at.template, scope["method"], status, seconds)
+            told = {"route": at.template, "method": scope["method"], "status": status, "ms": round(1000 * seconds), "key": key}
+            log.info("%s %s %d %.0f ms", scope["method"], at.template, status, 1000 * seconds, extra=told)
 
-    def _limit(self, scope: Scope) -> int:
-        if scope["path"] == "/v1/documents":
+    def _limit(self, at: Place) -> int:
+        if at.template in UPLOADS:
             return self.settings.upload_bytes + FRAMING + 1024 * self.settings.request_files
         # JSON may spell a character in twelve bytes; a question that is too long should reach the walk, which says so in characters.
         return max(2 * 1024 * 1024, 12 * self.settings.question_chars + FRAMING)
 
-    def _too_large(self, limit: int) -> RequestTooLarge:
-        return RequestTooLarge(f"the request has more than {limit:,} bytes, its limit (upload_bytes for files); send less at a time")
 
-    def _check(self, headers: Headers, method: str, limit: int) -> None:
-        """Refuse by the headers alone, before a byte of the body is read."""
-        host = headers.get("host", "")
-        if self.settings.loopback and _name(host) not in OWN_NAMES:
-            # A name server may point any name at 127.0.0.1; a page under that name would then read everything here.
-            raise ForeignHost(
-                f"this server answers to localhost and 127.0.0.1 alone, not to {host[:80]!a}; use one of these in the address"
-            )
-        origin = headers.get("origin")
-        if method not in READING and origin is not None and _netloc(origin) != host.lower():
-            # A form on any site can post here without asking first; only this server's own page may.
-            raise ForeignOrigin(f"a page of {origin[:80]!a} cannot change anything here; use this server's own page")
+class _Body:
+    """A request's body on its way in, counted and timed. `refused`: why it was cut off."""
+
+    def __init__(self, receive: Receive, limit: int, patience: float) -> None:
+        self._receive, self.limit, self.patience = receive, limit, patience
+        self.refused: AppError | None = None
+        self._seen, self._more, self._begun = 0, True, time.monotonic()
+
+    def check(self, headers: Headers) -> None:
+        """Refuse by the length that the head tells, before a byte is read. Raises RequestTooLarge."""
         length = headers.get("content-length", "0")
-        if length.isdecimal() and int(length) > limit:
-            raise self._too_large(limit)
+        if length.isdecimal() and int(length) > self.limit:
+            raise self._too_large()
+
+    async def receive(self) -> Message:
+        """Raises RequestTooLarge and RequestTooSlow."""
+        if not self._more:
+            return await self._receive()  # all that may come is that the client goes away
+        left = self._begun + self.patience + self._seen / SLOWEST - time.monotonic()
+        try:
+            # A second at least: whoever was slow to read may find what came in time.
+            message = await asyncio.wait_for(self._receive(), min(self.patience, max(1.0, left)))
+        except TimeoutError:
+            self.refused = RequestTooSlow(
+                f"nothing, or too little, came of the request for {self.patience:g} seconds (body_seconds); send it again"
+            )
+            raise self.refused from None
+        self._seen += len(message.get("body", b""))
+        self._more = message.get("more_body", False)
+        if self._seen > self.limit:
+            self.refused = self._too_large()
+            raise self.refused
+        return message
+
+    def _too_large(self) -> RequestTooLarge:
+        return RequestTooLarge(f"the request has more than {self.limit:,} bytes, its limit (upload_bytes for files); send less at a time")
 
 
-def _name(host: str) -> str:
-    """`name`, `name:port` or `[::1]:port` -> the name."""
-    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].lower()
+def _reply(error: AppError) -> Response:
+    response = reply(error)
+    if isinstance(error, Unauthorized):
+        response.headers["www-authenticate"] = "Bearer"
+    if isinstance(error, RequestTooSlow):
+        response.headers["connection"] = "close"
+    return response
 
 
-def _netloc(origin: str) -> str:
-    """What stands behind the scheme; "" for an origin that is none (`null`, half an IPv6 address), so that it is nobody's own."""
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return ""
-
-
-def _dress(headers: MutableHeaders, number: str) -> None:
+def _dress(headers: MutableHeaders, number: str, shared: dict[str, str]) -> None:
     headers["x-request-id"] = number
-    for name, value in SAFE.items():
+    for name, value in {**SAFE, **shared}.items():
         headers.setdefault(name, value)
     # Answers and lists hold what documents say: no cache on the way keeps them unless a route says that it may.
     headers.setdefault("cache-control", "no-store")

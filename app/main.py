@@ -23,8 +23,10 @@ from retrieval.errors import RetrievalError
 from . import replies
 from .deps import House, Porch
 from .doors import Doors
+from .entrance import Entrance
 from .errors import AppError, known
-from .routes import health, router
+from .health import router as health
+from .routes import router
 from .settings import Settings
 
 WEB = Path(__file__).resolve().parent.parent / "web"
@@ -60,7 +62,7 @@ def create_app(
         app.add_exception_handler(kind, replies.on_error)
     app.add_exception_handler(HTTPException, replies.on_http_error)
     app.add_exception_handler(RequestValidationError, replies.on_invalid)
-    app.add_middleware(Doors, settings=settings)
+    app.add_middleware(Doors, settings=settings, entrance=Entrance(settings), closing=porch.closing, traffic=porch.traffic)
     app.include_router(health)
     app.include_router(router)
     if (WEB / "index.html").is_file():

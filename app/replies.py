@@ -14,10 +14,11 @@ from starlette.responses import JSONResponse, Response
 from .errors import BadRequest, body, known, row_named, row_of, shape
 
 RETRY_AFTER = 2.0
+WAITING = (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
 
 
 def reply(error: Exception) -> JSONResponse:
-    """A known error's response; a 503 says when to come back."""
+    """A known error's response; a 429 and a 503 say when to come back."""
     return _json(row_of(error).status, body(error), getattr(error, "retry_after", RETRY_AFTER))
 
 
@@ -34,7 +35,7 @@ def reply_internal(request_id: str) -> JSONResponse:
 
 
 def _json(status: int, content: object, retry_after: float = RETRY_AFTER) -> JSONResponse:
-    headers = {"Retry-After": str(math.ceil(retry_after))} if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    headers = {"Retry-After": str(math.ceil(retry_after))} if status in WAITING else None
     return JSONResponse(content, status, headers)
 
 
