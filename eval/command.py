@@ -11,6 +11,7 @@ from app.command import build_parser, run
 from app.errors import BadRequest
 
 from .bench.command import add as add_ttft
+from .bench.serve import add as add_serve
 from .doctor.command import add as add_doctor
 from .kamera_command import add_kamera, add_patch
 from .load.command import add as add_load
@@ -76,6 +77,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         metavar="WHAT", required=True
     )
     add_ttft(group)
+    add_serve(group)
     add_load(group)
     add_patch(group, _positive)
 

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +34,13 @@ READ_SECONDS = 120.0
 class Heard:
     """One request as its client saw it, seconds: from before the connection to the first text, and the engine's own first token in it.
 
-    `client` is None where the answer had no text at all.
+    `client` is None where the answer had no text at all. `parts`: all timings of the answer, by name.
     """
 
     number: int
     client: float | None
     engine: float
+    parts: dict[str, float] = field(default_factory=dict)
 
     @property
     def overhead(self) -> float | None:
@@ -54,11 +55,8 @@ def hear(corpus: Corpus, requests: int, warmups: int, report: Callable[[str], No
     """
     if corpus.model in RANDOM:
         raise EvalError(f"--http: {corpus.model} is drawn in memory, and no server can load it; take 'reader' or a directory")
-    settings = corpus.house.settings
-    words = ["--home", str(settings.home), "--model", corpus.model, "--low", str(settings.low), "--high", str(settings.high)]
-    words += ["--ram-bytes", str(RAM_BYTES), "--patch-policy", settings.patch_policy]
     found = []
-    with server(words) as port:
+    with server(words_of(corpus)) as port:
         # Every question once, so that all their caches are in the server's memory.
         for number in range(max(warmups, min(requests, len(corpus.questions)))):
             listen(port, corpus.questions[number % len(corpus.questions)], corpus.pages, number)
@@ -68,6 +66,13 @@ def hear(corpus: Corpus, requests: int, warmups: int, report: Callable[[str], No
     if all(heard.client is None for heard in found):
         raise EvalError("--http: no answer had any text, so there was no first text to wait for; take another model")
     return found
+
+
+def words_of(corpus: Corpus) -> list[str]:
+    """The command line of a server over the corpus's home, as it was taken in."""
+    settings = corpus.house.settings
+    words = ["--home", str(settings.home), "--model", corpus.model, "--low", str(settings.low), "--high", str(settings.high)]
+    return [*words, "--ram-bytes", str(RAM_BYTES), "--patch-policy", settings.patch_policy]
 
 
 @contextmanager
@@ -139,7 +144,7 @@ def listen(port: int, question: str, pages: int, number: int = 0, collection: st
             elif name == "failed":
                 raise EvalError(f"{question!r} was not answered: {data['error']['message']}")
             elif name == "done":
-                return Heard(number, first, data["timings"]["first_token"])
+                return Heard(number, first, data["timings"]["first_token"], data["timings"])
     except OSError as error:
         raise EvalError(f"the server went away: {error}") from error
     finally:
