@@ -27,7 +27,6 @@ from .errors import BadName, Cancelled, DamagedFile, EmptyFile, IngestError, Loa
 from .names import LONGEST, document_name
 from .types import Limits
 
-MEMBERS = 2_000
 # Deflate reaches 1,032; text and tables seldom pass 50.
 RATIO = 200
 _RATIO_FROM = 1 << 20
@@ -69,30 +68,26 @@ def is_archive(path: Path, name: str) -> bool:
         return False
 
 
-def unpack(
-    path: Path, name: str, limits: Limits, folder: Path, cancelled: Callable[[], bool] | None = None, members: int = MEMBERS
-) -> Iterator[Member]:
+def unpack(path: Path, name: str, limits: Limits, folder: Path, cancelled: Callable[[], bool] | None = None) -> Iterator[Member]:
     """The members of the zip at `path` in their order; folders and hidden files are left out. `name` is the archive's own shown name.
 
     A member is written when it is asked for, not synced, and belongs to the caller. `Member.error` is BadName (an absolute or
     traversing name, one that stands twice), UnsupportedType (a link, a zip within, a rare compression), PasswordNeeded, TooLarge
     (`file_bytes`, or over 200 times its packed size) or DamagedFile; the others go on.
 
-    Raises, before any member, DamagedFile, EmptyFile, or TooLarge: more than `members`, or more than `unpacked_bytes` in all.
+    Raises, before any member, DamagedFile, EmptyFile, or TooLarge: more than `archive_members`, or more than `unpacked_bytes` in all.
     Cancelled as soon as `cancelled()` turns true; nothing half-written is left.
     """
     try:
-        with path.open("rb") as file, _opened(file, members) as container:
-            yield from _members(container, name, limits, folder, cancelled or (lambda: False), members)
+        with path.open("rb") as file, _opened(file, limits) as container:
+            yield from _members(container, name, limits, folder, cancelled or (lambda: False))
     except IngestError as error:
         raise type(error)(f"{name}: {error}") from error
 
 
-def _members(
-    container: zipfile.ZipFile, name: str, limits: Limits, folder: Path, cancelled: Callable[[], bool], members: int
-) -> Iterator[Member]:
+def _members(container: zipfile.ZipFile, name: str, limits: Limits, folder: Path, cancelled: Callable[[], bool]) -> Iterator[Member]:
     titled = [(entry, title) for entry, title in _titled(container.infolist()) if not _passed_over(title)]
-    _admit([entry for entry, _ in titled], limits, members)
+    _admit([entry for entry, _ in titled], limits)
     taken: set[str] = set()
     for entry, title in titled:
         if cancelled():
@@ -146,20 +141,22 @@ class _Bounded(io.RawIOBase):
         return True
 
 
-def _opened(file: BinaryIO, members: int) -> zipfile.ZipFile:
-    bounded = _Bounded(file, max(_LEAST_DIRECTORY, members * _ENTRY))
+def _opened(file: BinaryIO, limits: Limits) -> zipfile.ZipFile:
+    bounded = _Bounded(file, max(_LEAST_DIRECTORY, limits.archive_members * _ENTRY))
     try:
         return zipfile.ZipFile(bounded)
     except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError, OSError) as error:
         raise DamagedFile(f"it is no zip archive, or cut short ({error}): make it again") from error
 
 
-def _admit(entries: Sequence[zipfile.ZipInfo], limits: Limits, members: int) -> None:
+def _admit(entries: Sequence[zipfile.ZipInfo], limits: Limits) -> None:
     """Refuse an archive by what its directory says. A directory that lies about a size is met by the checksum: zipfile stops at that size."""
     if not entries:
         raise EmptyFile("the archive holds no files: there is nothing to read")
-    if len(entries) > members:
-        raise TooLarge(f"it holds {len(entries):,} files, over {members:,}: split the archive")
+    if len(entries) > limits.archive_members:
+        raise TooLarge(
+            f"it holds {len(entries):,} files, over {limits.archive_members:,} (archive_members): raise that limit or split the archive"
+        )
     total = sum(entry.file_size for entry in entries if entry.file_size <= limits.file_bytes)
     if total > limits.unpacked_bytes:
         raise TooLarge(

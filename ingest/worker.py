@@ -18,7 +18,7 @@ from typing import Any
 from .errors import EmptyFile, LoadError, TooLarge
 from .types import Limits
 
-PARSERS = ("text", "markdown", "html", "docx", "pdf")
+PARSERS = ("text", "markdown", "html", "csv", "docx", "xlsx", "pptx", "epub", "pdf", "pdfium", "picture")
 
 
 def main() -> None:
@@ -49,6 +49,9 @@ def answer(path: Path, parser: str, limits: Limits) -> dict[str, Any]:
         return {"error": type(error).__name__, "message": str(error), "place": error.place}
     except RecursionError:
         return {"error": "DamagedFile", "message": "it is nested too deeply: save it again in a simpler form", "place": ""}
+    except ModuleNotFoundError as error:
+        message = f"the library {error.name} that reads it is not installed: install it, or for PDFs choose the other pdf_engine"
+        return {"error": "UnsupportedType", "message": message, "place": ""}
     return {**asdict(parsed), "sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
 
 

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator
 from typing import Any
 
 from ingest.encoding import clean
-from ingest.errors import DamagedFile, PasswordNeeded, TooLarge, UnsupportedType
+from ingest.errors import DamagedFile
 from ingest.types import Limits
 
+from .container import DAMAGED, check_container, refuse_ole
 from .parsed import Draft, Parsed
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-
-# How many bytes of memory a byte of XML may take as a tree; an empty paragraph of six bytes is a node of over a hundred.
-_TREE = 20
-
-_DAMAGED = "it is damaged or cut short ({}): open it in Word and save it again"
 
 
 def parse(data: bytes, limits: Limits) -> Parsed:
     """Deleted text is left out, and so are headers, footers and footnotes, with a note. No picture is decoded."""
-    if data.startswith(_OLE):
-        if "EncryptedPackage".encode("utf-16-le") in data:
-            raise PasswordNeeded("it is encrypted and needs a password: save a copy without one")
-        raise UnsupportedType("it is a Word file of the old kind (.doc): save it as .docx")
-    check_container(data, limits)
+    refuse_ole(data, ".doc", ".docx")
+    check_container(data, limits, "word/document.xml", ".docx")
 
     import docx
     from lxml import etree
@@ -39,47 +30,13 @@ def parse(data: bytes, limits: Limits) -> Parsed:
         document = docx.Document(io.BytesIO(data))
         body = document.element.body
     except (KeyError, ValueError, AttributeError, zipfile.BadZipFile, etree.LxmlError, docx.opc.exceptions.PackageNotFoundError) as error:
-        raise DamagedFile(_DAMAGED.format(f"{type(error).__name__}: {error}")) from error
+        raise DamagedFile(DAMAGED.format(f"{type(error).__name__}: {error}")) from error
     if body is None:
-        raise DamagedFile(_DAMAGED.format("no body that python-docx can read; strict Open XML is not supported"))
+        raise DamagedFile(DAMAGED.format("no body that python-docx can read; strict Open XML is not supported"))
     draft = Draft(limits)
     _Reader(draft, _styles(document)).read(body)
     _note_what_is_left_out(document, draft)
     return draft.finish()
-
-
-def check_container(data: bytes, limits: Limits) -> None:
-    """Refuse a ZIP that unpacks to too much, by its directory and then by its bytes. Raises TooLarge, DamagedFile, UnsupportedType."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(data)) as container:
-            entries = container.infolist()
-            if "word/document.xml" not in {entry.filename for entry in entries}:
-                raise UnsupportedType("it is a ZIP container without a Word document inside: save it as .docx")
-            _refuse_beyond(limits, sum(entry.file_size for entry in entries), "says it unpacks")
-            for entry in entries:
-                if entry.flag_bits & 1:
-                    raise PasswordNeeded("it is encrypted and needs a password: save a copy without one")
-                if entry.filename.endswith((".xml", ".rels")) and entry.file_size * _TREE > limits.parse_memory:
-                    raise TooLarge(
-                        f"{entry.filename} unpacks to {entry.file_size:,} bytes of XML, whose tree may take {_TREE} times that, "
-                        f"over {limits.parse_memory:,} bytes of memory (parse_memory): raise that limit or split the file"
-                    )
-            unpacked = 0
-            for entry in entries:
-                # zipfile stops at the size the directory names, so a directory that lies ends here as a wrong checksum.
-                with container.open(entry) as part:
-                    while piece := part.read(1 << 20):
-                        unpacked += len(piece)
-                        _refuse_beyond(limits, unpacked, "unpacks")
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, NotImplementedError, ValueError, OSError, zlib.error) as error:
-        raise DamagedFile(_DAMAGED.format(error)) from error
-
-
-def _refuse_beyond(limits: Limits, size: int, verb: str) -> None:
-    if size > limits.unpacked_bytes:
-        raise TooLarge(
-            f"it {verb} to {size:,} bytes, over {limits.unpacked_bytes:,} (unpacked_bytes): raise that limit, or remove pictures from the file"
-        )
 
 
 def _styles(document: Any) -> dict[str, tuple[int, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from ingest.encoding import clean, decode
+from ingest.encoding import Decoded, clean, decode
 from ingest.errors import DamagedFile
 from ingest.types import Limits
 
@@ -30,8 +30,7 @@ _BLOCKS = {
 
 def parse(data: bytes, limits: Limits) -> Parsed:
     """The encoding is the byte order mark's, else UTF-8 where the bytes are, else the label the page carries."""
-    label = _XML.search(data[:256]) or _CHARSET.search(data[:4096])
-    decoded = decode(data, label[1].decode("ascii") if label else "")
+    decoded = decoded_page(data)
     draft = Draft(limits)
     for note in decoded.notes:
         draft.note(note)
@@ -40,29 +39,46 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     return draft.finish()
 
 
-def read_into(draft: Draft, markup: str) -> None:
-    """Write what is seen of `markup` into the draft."""
-    from lxml import etree
+def decoded_page(data: bytes) -> Decoded:
+    """A page's markup, in the encoding that the page itself names where its bytes leave that open."""
+    label = _XML.search(data[:256]) or _CHARSET.search(data[:4096])
+    return decode(data, label[1].decode("ascii") if label else "")
 
-    # Entities other than HTML's own are not expanded and nothing is loaded; the tree is bounded (no huge_tree) and so is its depth.
-    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=False)
-    try:
-        root = etree.fromstring(markup.encode(), parser)
-    except etree.XMLSyntaxError as error:
-        raise DamagedFile(f"its HTML cannot be read ({error}): open it in a browser and save it again") from error
+
+def read_into(draft: Draft, markup: str) -> None:
+    """Write what is seen of `markup` into the draft, under its title where it has no heading of its own."""
+    root = tree(markup)
     if root is None:
         return
     title = root.findtext(".//title")
     if title and root.find(".//h1") is None:
         draft.heading(clean(title), 1)
-    _Reader(draft).read(root)
+    write(draft, root)
+
+
+def tree(markup: str) -> Any:
+    """The elements of a page; None where there is none. Raises DamagedFile."""
+    from lxml import etree
+
+    # Entities other than HTML's own are not expanded and nothing is loaded; the tree is bounded (no huge_tree) and so is its depth.
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=False)
+    try:
+        return etree.fromstring(markup.encode(), parser)
+    except etree.XMLSyntaxError as error:
+        raise DamagedFile(f"its HTML cannot be read ({error}): open it in a browser and save it again") from error
+
+
+def write(draft: Draft, root: Any, deeper: int = 0) -> None:
+    """Write what is seen of a tree into the draft; its headings stand `deeper` levels down."""
+    _Reader(draft, deeper).read(root)
 
 
 class _Reader:
     """Walks a tree from start tag to end tag (a loop, for trees nest deeper than Python's stack) and writes what it sees."""
 
-    def __init__(self, draft: Draft) -> None:
+    def __init__(self, draft: Draft, deeper: int) -> None:
         self.draft = draft
+        self.deeper = deeper
         self.run: list[str] = []
         self.lists: list[int | None] = []
         self.bullet = ""
@@ -117,7 +133,7 @@ class _Reader:
         if tag in ("td", "th") and self.rows:
             self.rows[-1].append(self.taken(" "))
         elif tag in _HEADINGS and not self.rows:
-            self.draft.heading(self.taken(" "), _HEADINGS[tag])
+            self.draft.heading(self.taken(" "), _HEADINGS[tag] + self.deeper)
         else:
             self.border()
         if tag in ("ul", "ol", "menu") and self.lists:

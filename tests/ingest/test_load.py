@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import Cancelled, DamagedFile, EmptyFile, LoadError, TooLarge, UnsupportedType
-from ingest.load import KINDS, kind, load
+from ingest.load import CURES, KINDS, kind, load
 from ingest.types import Limits
+from ingest.worker import PARSERS
 
 
 def test_a_document_says_what_was_read(tmp_path: Path) -> None:
@@ -29,31 +30,59 @@ def test_a_pdf_is_read_as_a_pdf_whatever_its_name(name: str) -> None:
     assert bool(notes) == (name != "x.PDF")
 
 
+HEADS = {
+    **dict.fromkeys((".docx", ".xlsx", ".xlsm", ".pptx"), b"PK\x03\x04"),
+    ".epub": b"PK\x03\x04".ljust(30, b"\0") + b"mimetypeapplication/epub+zip",
+    ".pdf": b"%PDF-",
+    ".png": b"\x89PNG\r\n\x1a\n",
+    **dict.fromkeys((".jpg", ".jpeg"), b"\xff\xd8\xff"),
+    ".webp": b"RIFF\0\0\0\0WEBP",
+    **dict.fromkeys((".tif", ".tiff"), b"II*\0"),
+    ".gif": b"GIF89a",
+    ".bmp": b"BM".ljust(14, b"\0") + b"\x28\0\0\0",
+}
+
+
 @pytest.mark.parametrize("extension", KINDS)
 def test_every_supported_name_has_a_parser(extension: str) -> None:
-    head = {".pdf": b"%PDF-", ".docx": b"PK\x03\x04"}.get(extension, b"words")
-    assert kind("a" + extension.upper(), head)[0] == KINDS[extension][0]
+    assert kind("a" + extension.upper(), HEADS.get(extension, b"words")) == (*KINDS[extension], ())
+    assert KINDS[extension][0] in PARSERS
+
+
+@pytest.mark.parametrize("extension", HEADS)
+def test_a_text_called_by_another_kind_s_name_is_damaged(extension: str) -> None:
+    with pytest.raises(DamagedFile, match=rf"called \{extension} but .* save it again"):
+        kind("a" + extension, b"words")
 
 
 @pytest.mark.parametrize(
     ("name", "head"),
-    [
-        ("a.csv", b"a,b"),
-        ("a.epub", b"PK\x03\x04"),
-        ("a.xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"),
-        ("a", b"x"),
-        ("a.txt", b"\x89PNG\r\n\x1a\n"),
-        ("a.html", b"MZ\x90\0"),
-    ],
+    [("a.mp4", b"x"), ("a", b"x"), ("a.html", b"MZ\x90\0"), ("a.txt", b"PK\x03\x04"), ("a.csv", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")],
 )
 def test_what_is_not_read_says_what_is(name: str, head: bytes) -> None:
-    with pytest.raises(UnsupportedType, match=r"supported: .*\.txt.*\.pdf"):
+    with pytest.raises(UnsupportedType, match=r"supported: .*\.txt.*\.pdf.*; \.zip of these"):
         kind(name, head)
 
 
-def test_a_text_called_pdf_is_damaged() -> None:
-    with pytest.raises(DamagedFile, match=r"called \.pdf"):
-        kind("a.pdf", b"hello")
+@pytest.mark.parametrize(("extension", "cure"), CURES.items())
+def test_a_kind_of_old_says_what_to_save_it_as(extension: str, cure: str) -> None:
+    for head in (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"PK\x03\x04", b"{\\rtf1"):
+        with pytest.raises(UnsupportedType, match=f"save it as {cure}"):
+            kind("a" + extension, head)
+    assert extension not in KINDS
+    assert all(each in KINDS for each in cure.split(" or "))
+
+
+def test_a_zip_is_no_document() -> None:
+    with pytest.raises(UnsupportedType, match="a batch of documents"):
+        kind("a.zip", b"PK\x03\x04")
+    with pytest.raises(DamagedFile, match=r"called \.zip"):
+        kind("a.zip", b"words")
+
+
+def test_an_engine_there_is_not_is_refused_before_the_file_is_opened(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="choose one of pymupdf, pypdfium2"):
+        load(tmp_path / "gone", "a.pdf", "", Limits(), pdf_engine="word")
 
 
 def test_every_message_begins_with_the_name(tmp_path: Path) -> None:
@@ -98,5 +127,5 @@ def test_a_zip_called_docx_that_is_something_else_says_so(tmp_path: Path) -> Non
         file.writestr("a.txt", "x")
     path = tmp_path / "a"
     path.write_bytes(out.getvalue())
-    with pytest.raises(UnsupportedType, match="without a Word document inside"):
+    with pytest.raises(UnsupportedType, match=r"a zip of documents is called \.zip"):
         load(path, "a.docx", "", Limits())

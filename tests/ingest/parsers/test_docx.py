@@ -9,8 +9,8 @@ import docx
 import pytest
 from docx.oxml import parse_xml
 
-from ingest.errors import DamagedFile, NoText, PasswordNeeded, TooLarge, UnsupportedType
-from ingest.parsers.docx import _TREE, check_container, parse
+from ingest.errors import DamagedFile, NoText, PasswordNeeded, UnsupportedType
+from ingest.parsers.docx import parse
 from ingest.parsers.parsed import Parsed
 from ingest.types import Limits
 
@@ -94,48 +94,12 @@ def test_a_document_without_words_is_no_text() -> None:
         read(lambda document: None)
 
 
-def container(**parts: bytes) -> bytes:
+def container(parts: dict[str, bytes]) -> bytes:
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
         for name, data in parts.items():
             file.writestr(name, data)
     return out.getvalue()
-
-
-def test_a_bomb_is_refused_by_its_directory_before_it_is_unpacked() -> None:
-    bomb = container(**{"word/document.xml": b"<w:p/>" * (2 << 20)})
-    assert len(bomb) < 1 << 16
-    with pytest.raises(TooLarge, match=r"unpacks to 12,582,912 bytes of XML.*over 134,217,728 bytes of memory \(parse_memory\)"):
-        check_container(bomb, Limits(parse_memory=128 << 20))
-    with pytest.raises(TooLarge, match=r"12,582,912 bytes, over 1,048,576 \(unpacked_bytes\)"):
-        check_container(bomb, Limits(unpacked_bytes=1 << 20))
-
-
-def test_two_hundred_mebibytes_of_xml_are_over_the_limits_as_they_come() -> None:
-    assert Limits().parse_memory < 200 * (1 << 20) * _TREE
-
-
-def test_a_directory_that_lies_about_a_size_does_not_help() -> None:
-    honest = container(**{"word/document.xml": b"x" * 5_000_000})
-    lying = honest.replace((5_000_000).to_bytes(4, "little"), (1000).to_bytes(4, "little"))
-    assert lying != honest
-    with pytest.raises(DamagedFile):
-        check_container(lying, Limits(unpacked_bytes=100_000))
-
-
-def test_entities_are_not_expanded() -> None:
-    data = saved(lambda document: document.add_paragraph("seen"))
-    with zipfile.ZipFile(io.BytesIO(data)) as file:
-        parts = {name: file.read(name) for name in file.namelist()}
-    head, _, body = parts["word/document.xml"].partition(b"<w:document")
-    entity = b'<!DOCTYPE x [<!ENTITY a "secret"><!ENTITY b SYSTEM "file:///etc/passwd">]><w:document'
-    parts["word/document.xml"] = head + entity + body.replace(b"seen", b"seen &a;&b;")
-    try:
-        text = parse(container(**parts), Limits()).text
-    except DamagedFile:
-        return
-    assert "secret" not in text
-    assert "root:" not in text
 
 
 @pytest.mark.parametrize("cut", [30, 800, -200])
@@ -145,11 +109,11 @@ def test_a_cut_file_is_damaged(cut: int) -> None:
 
 
 def test_other_containers_are_told_apart() -> None:
-    with pytest.raises(UnsupportedType, match="without a Word document"):
-        parse(container(**{"xl/workbook.xml": b"<x/>"}), Limits())
-    with pytest.raises(UnsupportedType, match=r"old kind \(.doc\)"):
+    with pytest.raises(UnsupportedType, match=r"call it \.xlsx"):
+        parse(container({"xl/workbook.xml": b"<x/>"}), Limits())
+    with pytest.raises(UnsupportedType, match=r"old kind \(\.doc\)"):
         parse(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 512, Limits())
     with pytest.raises(PasswordNeeded, match="encrypted"):
         parse(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + "EncryptedPackage".encode("utf-16-le"), Limits())
     with pytest.raises(DamagedFile):
-        parse(container(**{"word/document.xml": b"<not closed"}), Limits())
+        parse(container({"word/document.xml": b"<not closed"}), Limits())
