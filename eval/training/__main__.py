@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -59,12 +60,21 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--seed", type=int, default=0)
     top.add_argument("--minutes", type=float, default=15.0, help="for each stage, resumed runs added up (default: 15)")
     top.add_argument("--steps", type=int, help="for each stage, instead of minutes")
-    top.add_argument("--threads", type=int, default=2, help="threads torch computes with (default: 2)")
+    top.add_argument(
+        "--workers", type=int, default=1, metavar="N", help="processes that share each step; --batch is each one's (default: 1)"
+    )
+    top.add_argument("--threads", type=int, default=2, help="threads each process computes with (default: 2)")
+    top.add_argument("--nice", type=int, default=19, help="how far to stand back behind other work, 0 to 19 (default: 19)")
     top.add_argument("--save-every", type=int, default=250, metavar="STEPS", help="steps between checkpoints (default: 250)")
     top.add_argument("--contexts", type=int, default=20_000, help="contexts the tokenizer is learnt from (default: 20000)")
     top.add_argument(
-        "--from", dest="start", type=Path, metavar="FILE", help="answer: start from this checkpoint (default: out/see.safetensors)"
+        "--from",
+        dest="start",
+        type=Path,
+        metavar="PATH",
+        help="start from this checkpoint (answer: out/see.safetensors is the default); see: or from a reader's directory",
     )
+    top.add_argument("--still", action="store_true", default=None, help="see: only the heads are trained, the eye does not move")
     for name, says in _COUNTS.items():
         top.add_argument(f"--{name}", type=int, metavar="N", help=says)
     for name, says in _WEIGHTS.items():
@@ -79,7 +89,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Exit code 0: done or stopped cleanly; 2: a checkpoint is missing or another run's."""
-    args = parser().parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    args = parser().parse_args(words)
+    args.words = words
+    os.nice(max(0, args.nice - os.nice(0)))
     # torch takes seconds to import: after --help and mistakes in the arguments.
     import torch
 
@@ -99,12 +112,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _see(args: argparse.Namespace) -> bool:
+    from .checkpoint import load, read_header
     from .model import SIZES, network
     from .pages import Press
     from .see import See, SeeOptions
+    from .warm import warm
 
-    size = SIZES[args.size]
-    stage = See(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary)), _given(SeeOptions(), args))
+    options = _given(SeeOptions(), args)
+    if args.start and args.start.is_dir():
+        net, size, vocabulary = warm(args.start)
+        if not (args.out / "tokenizer.json").exists():
+            vocabulary.save(args.out / "tokenizer.json")
+        stage = See(net, size, Press(vocabulary), options)
+    elif args.start:
+        size = read_header(args.start).size
+        stage = See(network(size, args.seed), size, Press(_vocabulary(args, 0, args.start.parent)), options)
+        load(args.start, stage.modules)
+    else:
+        size = SIZES[args.size]
+        stage = See(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary)), options)
     return _train(stage, args)
 
 
@@ -137,9 +163,11 @@ def _export(args: argparse.Namespace) -> bool:
 def _train(stage: Any, args: argparse.Namespace) -> bool:
     """Whether the stage came to its end; a stage that was stopped is not built upon."""
     from .loop import Allowance, train
+    from .team import Team
 
     allowance = Allowance(args.minutes, args.steps)
-    at = train(stage, args.out / f"{stage.name}.safetensors", allowance, args.seed, args.save_every)
+    team = Team.gather(args.workers, [stage.name if word == args.stage else word for word in args.words])
+    at = train(stage, args.out / f"{stage.name}.safetensors", allowance, args.seed, args.save_every, team=team)
     return allowance.spent(at.step, at.seconds) >= 1
 
 

@@ -22,7 +22,7 @@ from .lessons import Course, Lesson, Transcript, draw_lesson, transcribe
 from .loop import optimisers
 from .model import Eye, Size, positions
 from .pages import Press
-from .see import PieceHead
+from .see import PieceHead, share
 from .tokenizer import Mark
 
 # Words of a text context count less than words of an answer: they are many, and half of them cannot be foreseen.
@@ -63,7 +63,7 @@ class Answer:
             *self.eye.second_half(),
             *self.pieces.parameters(),
         ]
-        self.optimisers = optimisers(net, self.trained, options.rate, options.muon_rate)
+        self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
         self.pool: list[Lesson] = []
         net.train()
 
@@ -80,7 +80,8 @@ class Answer:
             labels = torch.from_numpy(np.concatenate([sheet.pieces for lesson in lessons for sheet in lesson.flat()]))
             # A third of the tokens is enough to keep the names; all of them would cost as much as the tower.
             some = torch.randperm(len(tokens))[: max(1, len(tokens) // 3)]
-            named, pieces_right = self.pieces.loss(tokens[some], self.tower.embed_tokens.weight, labels[some])
+            named, right_pieces = self.pieces.loss(tokens[some], self.tower.embed_tokens.weight, labels[some])
+            pieces_right = share(right_pieces, labels[some])
         self.guide.aim(*batch.aims(transcripts))
         hidden = self.tower(inputs_embeds=embeddings, position_ids=batch.positions, use_cache=False).last_hidden_state
         # Row i predicts what stands at row i + 1.

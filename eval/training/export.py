@@ -44,7 +44,7 @@ PREPROCESSOR: dict[str, Any] = {
 }
 GENERATION = {"eos_token_id": int(Mark.EOS), "pad_token_id": int(Mark.PAD), "do_sample": False, "max_new_tokens": 48}
 
-_KERNEL = "model.visual.patch_embed.proj.weight"
+KERNEL = "model.visual.patch_embed.proj.weight"
 
 
 def export(checkpoint: Path, vocabulary: Vocabulary, out: Path) -> None:
@@ -57,7 +57,7 @@ def export(checkpoint: Path, vocabulary: Vocabulary, out: Path) -> None:
     grey = network(header.size, header.seed)
     load(checkpoint, {"net": grey})
     state = grey.state_dict()
-    state[_KERNEL] = state[_KERNEL].repeat(1, 3, 2, 1, 1) / 6
+    state[KERNEL] = state[KERNEL].repeat(1, 3, 2, 1, 1) / 6
     config = configuration(header.size, colour=True)
     config.architectures = ["Glm4vForConditionalGeneration"]
     net = Glm4vForConditionalGeneration(config)

@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from .checkpoint import CheckpointError, Header, load, save
 from .model import Size
 from .muon import Muon
+from .team import Team
 
 WARM_UP = 100  # steps
 # The rate falls linearly over the last 60 % of the allowance, to 5 %.
@@ -52,15 +53,19 @@ class Allowance:
         return step / self.steps if self.steps else seconds / (60 * self.minutes)
 
 
-def optimisers(net: nn.Module, trained: Sequence[nn.Parameter], rate: float, muon_rate: float) -> list[torch.optim.Optimizer]:
-    """Muon for the network's weight matrices, AdamW for the rest: embeddings, the output head, norms, convolutions, training's own heads."""
+def optimisers(modules: Iterable[nn.Module], trained: Sequence[nn.Parameter], rate: float, muon_rate: float) -> list[torch.optim.Optimizer]:
+    """Muon for the weight matrices, AdamW for the rest: embeddings, the output head, norms, convolutions, biases."""
     moving = {id(p) for p in trained}
     matrices = [
-        p for name, p in net.named_parameters() if id(p) in moving and p.ndim == 2 and "embed" not in name and "lm_head" not in name
+        p
+        for module in modules
+        for name, p in module.named_parameters()
+        if id(p) in moving and p.ndim == 2 and "embed" not in name and "lm_head" not in name and name != "bias"
     ]
     chosen = {id(p) for p in matrices}
     rest = [p for p in trained if id(p) not in chosen]
-    return [torch.optim.AdamW(rest, lr=rate, weight_decay=0.0, betas=(0.9, 0.95)), Muon(matrices, lr=muon_rate)]
+    adam = torch.optim.AdamW(rest, lr=rate, weight_decay=0.0, betas=(0.9, 0.95))
+    return [adam, Muon(matrices, lr=muon_rate)] if matrices else [adam]
 
 
 def say(line: str) -> None:
@@ -76,12 +81,15 @@ def train(
     save_every: int = 250,
     report: Callable[[str], None] = say,
     report_every: int = 20,
+    team: Team | None = None,
 ) -> Header:
     """Train until the allowance is spent or somebody asks to stop (Ctrl-C, SIGTERM); either way the checkpoint at `path` is written.
 
     If `path` is there already, training goes on at the step it left. The draws of step n come from a generator seeded by (seed, stage,
-    n): nothing random need be stored, and a resumed run draws what the unbroken one would have drawn.
+    n): nothing random need be stored, and a resumed run draws what the unbroken one would have drawn. Each further member of a team
+    draws its own batches; only the first reports and writes.
     """
+    team = team or Team()
     rates = [group["lr"] for optimiser in stage.optimisers for group in optimiser.param_groups]
     at = Header(stage.name, 0, 0.0, seed, stage.size)
     if path.exists():
@@ -91,31 +99,39 @@ def train(
                 f"{path} is of stage {at.stage}, seed {at.seed}, {at.size}; this run is of stage {stage.name}, seed {seed}, {stage.size}: "
                 "name another --out or the same seed and size"
             )
-        report(f"{stage.name}: goes on at step {at.step}, {at.seconds / 60:.1f} minutes in")
+        if team.leads:
+            report(f"{stage.name}: goes on at step {at.step}, {at.seconds / 60:.1f} minutes in")
+    team.align(stage.modules)
     recent: deque[dict[str, float]] = deque(maxlen=report_every)
     began = time.monotonic() - at.seconds
     saved = at.step
+    draws = f"{seed}/{stage.name}" + (f"/{team.rank}" if team.rank else "")
     with _stop_signals() as stopping:
-        while not stopping.is_set() and allowance.spent(at.step, at.seconds) < 1:
-            _set_rates(stage.optimisers, rates, at.step, allowance.spent(at.step, at.seconds))
-            recent.append(_step(stage, Random(f"{seed}/{stage.name}/{at.step}")))
-            at = Header(stage.name, at.step + 1, time.monotonic() - began, seed, stage.size)
-            if at.step % report_every == 0:
+        stop, seconds = team.agree(False, at.seconds)
+        while not stop and allowance.spent(at.step, seconds) < 1:
+            _set_rates(stage.optimisers, rates, at.step, allowance.spent(at.step, seconds))
+            recent.append(_step(stage, Random(f"{draws}/{at.step}"), team))
+            stop, seconds = team.agree(stopping.is_set(), time.monotonic() - began)
+            at = Header(stage.name, at.step + 1, seconds, seed, stage.size)
+            if team.leads and at.step % report_every == 0:
                 report(_line(at, recent))
-            if at.step - saved >= save_every:
+            if team.leads and at.step - saved >= save_every:
                 save(path, at, stage.modules, stage.optimisers)
                 saved = at.step
-    save(path, at, stage.modules, stage.optimisers)
-    report(f"{_line(at, recent)} | {'stopped, run again to go on' if stopping.is_set() else 'done'}: {path}")
+    if team.leads:
+        save(path, at, stage.modules, stage.optimisers)
+        report(f"{_line(at, recent)} | {'stopped, run again to go on' if stop else 'done'}: {path}")
+    team.part()
     return at
 
 
-def _step(stage: Stage, rng: Random) -> dict[str, float]:
+def _step(stage: Stage, rng: Random, team: Team) -> dict[str, float]:
     torch.manual_seed(rng.getrandbits(63))
     loss, figures = stage.step(rng)
     for optimiser in stage.optimisers:
         optimiser.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]
+    team.mean(stage.trained)
     torch.nn.utils.clip_grad_norm_(stage.trained, 1.0)
     for optimiser in stage.optimisers:
         optimiser.step()

@@ -21,11 +21,12 @@ from eval.records import WIDTH
 
 from .loop import optimisers
 from .model import Eye, Size
-from .pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press
+from .pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press, Sheet
 
 DPIS = (72, 120)
-# Pages of every height that may come, few lines more often: many small pages make a step cheap.
-_HEIGHTS = (1, 2, 3, 4, 6, 8, 12)
+_MOST_LINES = 12  # of the reader's page
+# An empty slot weighs this much beside one that holds a piece; this share of them is asked.
+_EMPTY_WEIGHT, _EMPTY_ASKED = 0.15, 0.2
 
 
 class CharacterHead(nn.Linear):
@@ -34,43 +35,64 @@ class CharacterHead(nn.Linear):
     def __init__(self, eye: int) -> None:
         super().__init__(eye, CHARACTER_SLOTS * (len(CHARACTERS) + 1))
 
-    def loss(self, features: Tensor, labels: Tensor) -> tuple[Tensor, float]:
-        """features [n, eye], labels [n, 3] -> cross-entropy, and the share of characters named rightly."""
+    def loss(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """features [n, eye], labels [n, 3] -> cross-entropy, and which slots are named rightly, bool [n, 3]."""
         logits = self(features).view(len(features), CHARACTER_SLOTS, -1)
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten()), _right(logits, labels)
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten()), logits.argmax(-1) == labels
 
 
 class PieceHead(nn.Module):
-    """A visual token -> its six pieces of text: a linear map a slot, then the text embeddings themselves as the output layer."""
+    """A visual token -> its six pieces of text: a linear map a slot, then the text embeddings themselves as the output layer.
+
+    An empty slot is label 0, whose embedding is the padding's and stays zero: a vector of its own stands in for it. Without one only a
+    bias could say "nothing here"; it took hours to grow, and until then every empty slot pulled at the eye.
+    """
 
     def __init__(self, hidden: int, vocabulary: int) -> None:
         super().__init__()
         self.slots = nn.Linear(hidden, PIECE_SLOTS * hidden)
         self.norm = nn.LayerNorm(hidden)
         self.bias = nn.Parameter(torch.zeros(PIECE_SLOTS, vocabulary))
+        self.nothing = nn.Parameter(torch.randn(hidden) / hidden**0.5)
 
-    def loss(self, tokens: Tensor, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, float]:
-        """tokens [n, hidden], embeddings [vocabulary, hidden], labels [n, 6] -> cross-entropy, and the share of pieces named rightly.
+    def loss(self, tokens: Tensor, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """tokens [n, hidden], embeddings [vocabulary, hidden], labels [n, 6] -> cross-entropy, and which slots are named rightly, bool [n, 6].
 
-        Empty slots are four in five; they count little, or "nothing here" would be the cheap answer everywhere. The embeddings get no
-        gradient: the eye is to learn the tower's language, not the tower to move to where the eye happens to be.
+        Four slots in five are empty. They count little, or "nothing here" would be the cheap answer everywhere, and only some of them are
+        asked, for each costs a row of the whole vocabulary. The embeddings get no gradient: the eye is to learn the tower's language, not
+        the tower to move to where the eye happens to be.
         """
-        logits = self.norm(self.slots(tokens).view(len(tokens), PIECE_SLOTS, -1)) @ embeddings.detach().T + self.bias
-        loss = F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="none")
-        weight = torch.where(labels.flatten() > 0, 1.0, 0.15)
-        return (loss * weight).sum() / weight.sum(), _right(logits, labels)
+        asked = (labels > 0) | (torch.rand(labels.shape, device=labels.device) < _EMPTY_ASKED)
+        right = torch.zeros_like(labels, dtype=torch.bool)
+        loss, total = torch.zeros((), device=tokens.device), torch.zeros((), device=tokens.device)
+        words = torch.cat([self.nothing[None], embeddings.detach()[1:]])
+        slots = self.slots(tokens).view(len(tokens), PIECE_SLOTS, -1)
+        for slot in range(PIECE_SLOTS):
+            rows = asked[:, slot].nonzero()[:, 0]
+            wanted = labels[rows, slot]
+            logits = self.norm(slots[rows, slot]) @ words.T + self.bias[slot]
+            right[rows, slot] = logits.detach().argmax(-1) == wanted
+            weight = torch.where(wanted > 0, 1.0, _EMPTY_WEIGHT / _EMPTY_ASKED)
+            loss = loss + (F.cross_entropy(logits, wanted, reduction="none") * weight).sum()
+            total = total + weight.sum()
+        return loss / total, right
 
 
-def _right(logits: Tensor, labels: Tensor) -> float:
+def share(right: Tensor, labels: Tensor) -> float:
+    """The share of the slots that hold something which are named rightly; nan where none holds anything."""
     there = labels > 0
-    return float((logits.argmax(-1) == labels)[there].float().mean())
+    return float(right[there].float().mean())
 
 
 @dataclass(frozen=True)
 class SeeOptions:
-    """batch: pages a step; rate, muon_rate: the peak learning rates of AdamW and Muon."""
+    """batch: pages a step; rate, muon_rate: the peak learning rates of AdamW and Muon; still: the eye does not move, only the heads do.
+
+    A reader that is taken up again has lost its heads. Grown on a moving eye, their first gradients would spoil it.
+    """
 
     batch: int = 16
+    still: bool = False
     rate: float = 2e-3
     muon_rate: float = 0.02
 
@@ -87,35 +109,66 @@ class See:
         self.characters = CharacterHead(size.eye)
         self.pieces = PieceHead(size.hidden, size.vocabulary)
         self.modules: dict[str, nn.Module] = {"net": net, "characters": self.characters, "pieces": self.pieces}
-        self.trained = [*self.eye.tower.parameters(), *self.characters.parameters(), *self.pieces.parameters()]
-        self.optimisers = optimisers(net, self.trained, options.rate, options.muon_rate)
+        heads = [*self.characters.parameters(), *self.pieces.parameters()]
+        self.trained = heads if options.still else [*self.eye.tower.parameters(), *heads]
+        self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
         net.train()
 
     def step(self, rng: Random) -> tuple[Tensor, dict[str, float]]:
-        sheets = []
+        sheets: list[Sheet] = []
+        dpis: list[int] = []
         for _ in range(self.options.batch):
-            lines = [random_line(rng) for _ in range(rng.choice(_HEIGHTS))]
-            sheets += self.press.print("\n".join(lines), rng.choice(DPIS))
+            lines = [random_line(rng) for _ in range(height(rng))]
+            # The small page is the harder one, and costs a third.
+            dpi = DPIS[0] if rng.random() < 0.6 else DPIS[1]
+            printed = self.press.print("\n".join(lines), dpi)
+            sheets += printed
+            dpis += [dpi] * len(printed)
         patches = torch.from_numpy(np.concatenate([sheet.patches for sheet in sheets]))
-        features, tokens = self.eye.look(patches, [sheet.grid for sheet in sheets])
+        with torch.set_grad_enabled(not self.options.still):
+            features, tokens = self.eye.look(patches, [sheet.grid for sheet in sheets])
         characters = torch.from_numpy(np.concatenate([sheet.characters for sheet in sheets]))
         pieces = torch.from_numpy(np.concatenate([sheet.pieces for sheet in sheets]))
         seen, characters_right = self.characters.loss(features, characters)
         named, pieces_right = self.pieces.loss(tokens, self.embeddings, pieces)
-        return seen + named, {"characters": characters_right, "pieces": pieces_right}
+        figures = {"characters loss": float(seen.detach()), "pieces loss": float(named.detach())}
+        of_patch = torch.tensor([dpi for sheet, dpi in zip(sheets, dpis, strict=True) for _ in sheet.patches])
+        for dpi in DPIS:
+            figures[f"characters {dpi}"] = share(characters_right[of_patch == dpi], characters[of_patch == dpi])
+            figures[f"pieces {dpi}"] = share(pieces_right[of_patch[::4] == dpi], pieces[of_patch[::4] == dpi])
+        return seen + named, figures
+
+
+def height(rng: Random) -> int:
+    """Lines of a page, 1 to 12, the more the likelier: a low page is mostly margin, and a step of them teaches little for its time."""
+    return max(rng.randint(1, _MOST_LINES), rng.randint(1, _MOST_LINES))
 
 
 def random_line(rng: Random) -> str:
-    """A line as records have it, or, one time in twelve, of any printable characters, so that rare ones are met too."""
+    """A line as records have it, one of values and names alone, or, one time in twelve, of any printable characters, so that rare ones are met.
+
+    The words around a value are soon known, and a patch costs the same whatever it shows: lines of values teach more for their time.
+    """
     kind = rng.random()
-    if kind < 0.15:
+    if kind < 0.1:
         return world.filler(rng)[:WIDTH]
     if kind >= 0.92:
         return "".join(chr(rng.randint(33, 126)) if rng.random() > 0.15 else " " for _ in range(rng.randint(5, WIDTH)))
+    if kind < 0.4:
+        return values_line(rng)
     attribute = rng.choice(world.ATTRIBUTES)
     what, thing = world.value(rng, attribute), world.entity(rng)
-    if kind < 0.7:
+    if kind < 0.75:
         return world.state(rng, thing, attribute, what)[:WIDTH]
-    if kind < 0.76:
+    if kind < 0.8:
         return world.sentence_case(thing) + ":"
     return world.row(rng, attribute, what)[:WIDTH]
+
+
+def values_line(rng: Random) -> str:
+    """Values and names to the line's end: "Dupu Hiovin, $23,890. the green castle: ZK-3920"."""
+    words = ""
+    while len(words) < WIDTH:
+        thing = world.entity(rng) if rng.random() < 0.3 else world.value(rng, rng.choice(world.ATTRIBUTES))
+        words += (rng.choice((" ", ", ", ". ", ": ", "'s ")) if words else rng.choice(("", "  "))) + thing
+    return words[:WIDTH].rstrip()
