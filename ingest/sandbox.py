@@ -40,7 +40,7 @@ def run(request: dict[str, Any], limits: Limits, cancelled: Callable[[], bool] |
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=complaints,
-            env=_environment(),
+            env=environment(),
             start_new_session=True,
         )
         try:
@@ -49,11 +49,12 @@ def run(request: dict[str, Any], limits: Limits, cancelled: Callable[[], bool] |
         except subprocess.TimeoutExpired:
             code = -signal.SIGKILL
         finally:
-            _kill(child)
+            end(child)
         return _understood(reply, code, limits, complaints)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """What a child may know: where programs and libraries are, and no secret of the parent's."""
     kept = {
         name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR") if name in os.environ
     }
@@ -90,7 +91,7 @@ def _converse(child: subprocess.Popen[bytes], request: bytes, limits: Limits, ca
                 )
 
 
-def _kill(child: subprocess.Popen[bytes]) -> None:
+def end(child: subprocess.Popen[bytes]) -> None:
     """End the child and whatever it started. The group lives as long as one member does, so its number cannot be another's yet."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)

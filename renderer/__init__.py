@@ -3,6 +3,7 @@
 from .coverage import describe_undrawable, undrawable
 from .errors import FontProblem, PageTooLarge, RendererError, UnknownStyle
 from .measure import Measure, count_lines
+from .native import fitted, native_cells, native_image, native_page, pixels
 from .normalise import Normalised, normalise
 from .paginate import pages, paginate
 from .rasterise import rasterise
@@ -24,10 +25,15 @@ __all__ = [
     "UnknownStyle",
     "count_lines",
     "describe_undrawable",
+    "fitted",
     "image_key",
+    "native_cells",
+    "native_image",
+    "native_page",
     "normalise",
     "pages",
     "paginate",
+    "pixels",
     "preset",
     "rasterise",
     "require_shaper",

@@ -27,8 +27,10 @@ def rasterise(page: Page, style: PageStyle, dpi: int, max_pixels: int = 36_000_0
     last). x cells become ceil(x - slack). Two deviations from Glyph, which has the model's processor resample what the crop
     left: the canvas is cut or padded with white to whole cells, and a cut that would take ink is not made.
 
-    Raises RendererError for a DPI outside DPI_RANGE, PageTooLarge above `max_pixels`, FontProblem for the font.
+    Raises RendererError for a native page and for a DPI outside DPI_RANGE, PageTooLarge above `max_pixels`, FontProblem for the font.
     """
+    if page.native:
+        raise RendererError(f"{page.key}: it is a picture, which its lines cannot draw: take its image from where it is kept")
     if not DPI_RANGE[0] <= dpi <= DPI_RANGE[1]:
         raise RendererError(f"{dpi} DPI is outside {DPI_RANGE[0]} to {DPI_RANGE[1]}: choose one between, such as 72 or 120")
     scale = dpi / 72

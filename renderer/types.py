@@ -89,7 +89,8 @@ class Line:
 class Page:
     """One laid-out page. It has no DPI and no pixels. `key` is a content hash over the style and the lines.
 
-    The ranges [start, end) of a text's pages tile the given text: every character belongs to exactly one page.
+    The ranges [start, end) of a text's pages tile the given text: every character belongs to exactly one page. A `native` page is a picture
+    (`renderer.native`): its key is a hash of the pixels, its lines are what was recognised on it, and it cannot be drawn from them.
     """
 
     lines: tuple[Line, ...]
@@ -99,6 +100,7 @@ class Page:
     height: float
     last: bool
     key: str
+    native: bool = False
 
     @property
     def text(self) -> str:

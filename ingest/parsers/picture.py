@@ -1,12 +1,13 @@
 """A picture goes in (PNG, JPEG, WebP, TIFF with all its pages, GIF's and WebP's first frame, BMP); its pages come out as scans. Only headers are read.
 
-A pixel bomb is refused here, by the size that the header gives, before anything of it is decoded.
+A pixel bomb is refused here, by the size that the header gives, before anything of it is decoded. `scans` decodes, in the child process too.
 """
 
 from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ingest.errors import DamagedFile, TooLarge
@@ -23,6 +24,7 @@ _SCREEN = 72.0
 _ORIENTATION = 0x0112
 _TURNED = (5, 6, 7, 8)
 _POINT = 1.0
+_BROKEN = (OSError, SyntaxError, ValueError, EOFError, OverflowError, KeyError, TypeError, IndexError, ZeroDivisionError)
 
 
 def parse(data: bytes, limits: Limits) -> Parsed:
@@ -42,6 +44,45 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     return draft.finish(source_pages=count, scans=tuple(scans))
 
 
+def scans(data: bytes, limits: Limits) -> Callable[[int], Any]:
+    """A page's number -> its picture as upright RGB on white, whatever mode, depth and turn it was kept in. The call raises LoadError."""
+    picture = opened(data, limits)
+
+    def look(number: int) -> Any:
+        from PIL import ImageOps
+
+        turn_to(picture, number)
+        admit(picture.size, number, limits)
+        try:
+            picture.load()
+            return on_white(ImageOps.exif_transpose(picture))
+        except _BROKEN as error:
+            raise _damaged(error, number) from error
+
+    return look
+
+
+def on_white(picture: Any) -> Any:
+    """Any mode of Pillow's as RGB: what is transparent is white, what is deeper than 8 bits keeps its upper ones."""
+    import numpy as np
+    from PIL import Image
+
+    if picture.mode.startswith("I;16"):
+        return Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8)).convert("RGB")
+    if picture.mode in ("I", "F"):
+        # 32 bits have no white of their own: 65,535 is taken where nothing is brighter, as of 16 bits; else the brightest.
+        values = np.nan_to_num(np.asarray(picture, np.float32), posinf=0.0, neginf=0.0)
+        top = float(values.max(initial=0.0))
+        white = 1.0 if picture.mode == "F" and top <= 1.0 else 255.0 if picture.mode == "F" and top <= 255.0 else max(65535.0, top)
+        return Image.fromarray((values.clip(0.0, white) * (255.0 / white)).astype(np.uint8)).convert("RGB")
+    if picture.has_transparency_data:
+        clear = picture.convert("RGBA")
+        sheet = Image.new("RGB", clear.size, (255, 255, 255))
+        sheet.paste(clear, mask=clear.getchannel("A"))
+        return sheet
+    return picture.convert("RGB")
+
+
 def opened(data: bytes, limits: Limits) -> Any:
     """The picture with its header read, by Pillow. Raises DamagedFile on what is none of FORMATS, TooLarge on what even Pillow calls a bomb."""
     from PIL import Image
@@ -56,7 +97,7 @@ def opened(data: bytes, limits: Limits) -> Any:
         raise TooLarge(
             f"it has over {2 * limits.image_pixels:,} pixels, and {limits.image_pixels:,} are the limit (image_pixels): scale it down"
         ) from error
-    except (OSError, SyntaxError, ValueError, EOFError, OverflowError, KeyError, TypeError, IndexError) as error:
+    except _BROKEN as error:
         raise _damaged(error) from error
 
 
@@ -64,7 +105,7 @@ def pages(picture: Any) -> int:
     """A TIFF's pages are pages; the frames of what moves are not."""
     try:
         return int(picture.n_frames) if picture.format == "TIFF" else 1
-    except (OSError, SyntaxError, ValueError, EOFError, OverflowError, KeyError, TypeError, IndexError) as error:
+    except _BROKEN as error:
         raise _damaged(error) from error
 
 
@@ -72,7 +113,7 @@ def turn_to(picture: Any, number: int) -> None:
     """Go to a page, counted from 1. Raises DamagedFile."""
     try:
         picture.seek(number - 1)
-    except (OSError, SyntaxError, ValueError, EOFError, OverflowError, KeyError, TypeError, IndexError) as error:
+    except _BROKEN as error:
         raise _damaged(error, number) from error
 
 
@@ -117,7 +158,7 @@ def turned(picture: Any) -> bool:
     """Whether EXIF says that the picture lies on its side."""
     try:
         return picture.getexif().get(_ORIENTATION) in _TURNED
-    except (OSError, SyntaxError, ValueError, EOFError, OverflowError, KeyError, TypeError, IndexError):
+    except _BROKEN:
         return False  # damaged EXIF is no orientation; the picture itself may be sound
 
 
