@@ -70,7 +70,7 @@ def _answer(question: Question, house: House, context: Context, cancel: threadin
     fetching = time.perf_counter()
     context.load()
     loaded = time.perf_counter()
-    ids = house.backbone.question_ids(question.text, context.history)
+    ids = house.backbone.question_ids(question.text, context.history or question.history)
     assembly = context.place(len(ids) + question.sampling.max_tokens)
     placed = time.perf_counter()
     decode = Decode(house.backbone, assembly, ids, question.sampling, cancel)
@@ -115,6 +115,7 @@ def _answer(question: Question, house: House, context: Context, cancel: threadin
             provenance=provenance,
             timings=timings,
             conversation=context.turn,
+            prompt_tokens=assembly.length + len(ids),
         )
     )
 

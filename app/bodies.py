@@ -1,49 +1,44 @@
-"""What stands in HTTP bodies, field by field: an ask goes in, everything else comes out (answers: bodies_answer.py). These models are
-/openapi.json."""
+"""What stands in HTTP bodies, field by field: what every route shares, and the model. Documents: bodies_documents.py; answers:
+bodies_answer.py; other clients' chats: bodies_chat.py. These models are /openapi.json."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 TOP_K = 64
 Box = tuple[float, float, float, float]
+
+
+def _whole(text: str) -> str:
+    """Half a surrogate pair, which JSON can spell, is no text: neither a database nor a reply could carry it."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"character {error.start + 1} is half of a surrogate pair; send whole Unicode text") from error
+    return text
+
+
+Text = Annotated[str, AfterValidator(_whole)]
 
 
 class Wire(BaseModel):
     model_config = ConfigDict(from_attributes=True)
 
 
-# -- what comes in ---------------------------------------------------------------------------------------------------------
-
-
-class AskRequest(BaseModel):
-    """A question and what its answer may cost; what is left out is as the settings and the model's card say."""
+class Sent(BaseModel):
+    """What comes in: a field that there is not is refused, for it is most often a slip of the pen."""
 
     model_config = ConfigDict(extra="forbid")
 
-    # No upper bound here: the walk counts against `question_chars` and names it.
-    question: str
-    collection: str = Field("default", max_length=64)
-    top_k: int | None = Field(None, ge=1, le=TOP_K)
-    alpha: float | None = Field(None, ge=0, le=1)
-    cap: int | None = Field(None, ge=0, le=TOP_K)
-    max_tokens: int | None = Field(None, ge=1, le=4096)
-    temperature: float = Field(0.0, ge=0, le=5)
-    stream: bool = False
-    # No pattern here either: the walk says what an id is.
-    conversation: str | None = None
 
-    def choices(self) -> dict[str, Any]:
-        """What `House.question` takes besides text and collection."""
-        return self.model_dump(include={"top_k", "alpha", "cap", "max_tokens", "temperature", "conversation"})
-
-
-# -- what goes out: errors and health --------------------------------------------------------------------------------------
+# -- errors and health -----------------------------------------------------------------------------------------------------
 
 
 class Problem(Wire):
+    """`type` is for programs, `message` one sentence with the cure, `detail` facts that a program may want."""
+
     type: str
     message: str
     detail: dict[str, Any] = {}
@@ -65,96 +60,16 @@ class Ready(Wire):
     verdict: Literal["trusted", "degraded", "unchecked"] | None = None
 
 
-# -- what goes out: documents and jobs -------------------------------------------------------------------------------------
-
-
-class Job(Wire):
-    id: str
-    collection: str
-    name: str
-    state: Literal["queued", "running", "done", "failed", "cancelled"]
-    stage: str = ""
-    done: int = 0
-    total: int = 0
-    document: str = ""
-    error: str = ""
-    detail: dict[str, Any] = {}
-
-
-class Jobs(Wire):
-    jobs: list[Job]
-
-
-class Collection(Wire):
-    name: str
-    documents: int
-    pages: int
-    model: str
-
-
-class Collections(Wire):
-    collections: list[Collection]
-
-
-class Document(Wire):
-    id: str
-    collection: str
-    name: str
-    media: str
-    bytes: int
-    chars: int
-    chunks: int
-    pages: int
-    notes: list[str]
-
-
-class Documents(Wire):
-    documents: list[Document]
-
-
-class DocumentPage(Wire):
-    page: str
-    ordinal: int
-    heading: str
-    source_page: int | None
-    width: float
-    height: float
-    rows: dict[int, int]
-
-
-class DocumentPages(Document):
-    page_list: list[DocumentPage]
-
-
-class RemovalReceipt(Wire):
-    document: str
-    name: str
-    chunks: int
-    vectors: int
-    removed_pages: list[str]
-    shared_pages: list[str]
-    removed_files: list[str]
-    bytes: int
-
-
-class PageLine(Wire):
-    text: str
-    box: Box
-
-
-class Page(Wire):
-    key: str
-    width: float
-    height: float
-    lines: list[PageLine]
-    rows: dict[int, int]
-    documents: list[str]
+# -- the model -------------------------------------------------------------------------------------------------------------
 
 
 class ModelLimits(Wire):
     file_bytes: int
     question_chars: int
     top_k: int
+    upload_bytes: int
+    request_files: int
+    text_chars: int
 
 
 class Verdict(Wire):
@@ -177,3 +92,70 @@ class Model(Wire):
     embedder: str
     verdict: Verdict
     limits: ModelLimits
+
+
+# -- stats -----------------------------------------------------------------------------------------------------------------
+
+
+class Bytes(Wire):
+    """Bytes on the disk. `caches` by DPI; `total` is the whole home."""
+
+    caches: dict[int, int]
+    images: int
+    patches: int
+    index: int
+    catalogue: int
+    spool: int
+    total: int
+
+
+class Ram(Wire):
+    """Page caches that are kept in memory. `hits` and `misses` count pages of answers since the server started."""
+
+    bytes: int
+    limit: int
+    hits: int
+    misses: int
+
+
+class Waiting(Wire):
+    waiting: int
+    limit: int
+
+
+class JobCounts(Wire):
+    queued: int
+    running: int
+    done: int
+    failed: int
+    cancelled: int
+
+
+class Questions(Wire):
+    answered: int
+    failed: int
+
+
+class Quantiles(Wire):
+    """Seconds to the first token, of the last thousand answers."""
+
+    p50: float
+    p99: float
+
+
+class Stats(Wire):
+    documents: int
+    pages: int
+    chunks: int
+    collections: int
+    bytes: Bytes
+    limit_bytes: int | None
+    evicted_pages: int
+    ram: Ram
+    # Mean bytes of one page by DPI, and "image" for its picture; null where none is stored.
+    bytes_per_page: dict[str, float | None]
+    queue: Waiting
+    jobs: JobCounts
+    questions: Questions
+    first_token: Quantiles | None
+    uptime: float = Field(description="Seconds since the house was opened.")

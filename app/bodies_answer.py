@@ -1,13 +1,35 @@
-"""What stands in the body of an answer, and in the events that stream it."""
+"""What stands in the body of a question, of its answer, and in the events that stream it."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from retrieval.types import Why
 
 from . import types
-from .bodies import Box, Wire
+from .bodies import TOP_K, Box, Sent, Text, Wire
+
+
+class AskRequest(Sent):
+    """A question and what its answer may cost; what is left out is as the settings and the model's card say."""
+
+    # No upper bound here: the walk counts against `question_chars` and names it; /openapi.json says it.
+    question: Annotated[Text, Field(examples=["When does the gate open?"])]
+    collection: Annotated[Text, Field(max_length=64)] = "default"
+    top_k: int | None = Field(None, ge=1, le=TOP_K)
+    alpha: float | None = Field(None, ge=0, le=1)
+    cap: int | None = Field(None, ge=0, le=TOP_K)
+    max_tokens: int | None = Field(None, ge=1, le=types.MOST_TOKENS)
+    temperature: float = Field(0.0, ge=0, le=5)
+    stream: bool = Field(False, description="Events `planned`, `compiling`, `token`, `done` or `failed` instead of one body.")
+    # No pattern here either: the walk says what an id is.
+    conversation: Annotated[Text, Field(description="8 to 64 letters, digits, - and _. Whoever knows it can go on with it.")] | None = None
+
+    def choices(self) -> dict[str, Any]:
+        """What `House.question` takes besides text and collection."""
+        return self.model_dump(include={"top_k", "alpha", "cap", "max_tokens", "temperature", "conversation"})
 
 
 class PickOut(Wire):
@@ -67,6 +89,8 @@ class Provenance(Wire):
     last: int
     position: int
     patch: PatchUse | None
+    # Why a patch or a cache was passed over; mostly empty.
+    note: str
 
 
 class Timings(Wire):
@@ -90,7 +114,16 @@ class Turn(Wire):
     told: int
 
 
+class FullPrefill(Wire):
+    """What prefilling the answer's pages anew would have taken on this machine at least, and what that is reckoned from."""
+
+    seconds: float
+    basis: str
+
+
 class Answer(Wire):
+    """`prompt_tokens`: rows of the context, and tokens of the question behind it."""
+
     question: str
     collection: str
     text: str
@@ -102,6 +135,8 @@ class Answer(Wire):
     provenance: list[Provenance]
     timings: Timings
     conversation: Turn | None
+    full_prefill: FullPrefill | None
+    prompt_tokens: int
 
 
 class Planned(Wire):
@@ -111,3 +146,9 @@ class Planned(Wire):
 
 class Token(Wire):
     text: str
+
+
+class Compiling(Wire):
+    """Page images whose caches went to make room and are made again now: the answer waits for them."""
+
+    pages: list[str]

@@ -24,6 +24,7 @@ from retrieval.types import Budget
 from .conversations import Conversations
 from .errors import Busy
 from .gate import admitted
+from .holdings import Holdings
 from .lane import Lane
 from .settings import Settings
 from .types import Question, Sampling
@@ -41,7 +42,9 @@ class House:
         self.watch = Watch()
         self.lane = Lane(settings.queue)
         self.jobs = JobQueue(workshop, self.watch.progress)
+        self.holdings = Holdings(workshop)
         self.conversations = Conversations(self)
+        self.holdings = Holdings(workshop)
         # People come first: a patch is formed when nobody waits for the model.
         self.patch_worker = PatchWorker(workshop, self.lane.spare)
         self.patch_worker.start()

@@ -1,18 +1,21 @@
-"""A question goes in by HTTP; its answer comes out, whole or as it is decoded; and the page images it was read from."""
+"""A question goes in by HTTP; its answer comes out, whole or as it is decoded; or what a search finds, without an answer."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query
+from fastapi import APIRouter, Header
 from starlette.requests import Request
 from starlette.responses import Response
 
-from retrieval.errors import UnknownPage
+from retrieval.errors import UnknownDocument
 
-from . import bodies, bodies_answer, wire
+from . import bodies_answer, bodies_documents, wire
 from .deps import HouseDep, SettingsDep
+from .errors import QuestionTooLong
 from .replies import reply_named
+from .schema import EVENTS, problems
 from .stream import Walk, stream, watched
 from .types import Done, Event, Failed
 from .words import question_text
@@ -22,11 +25,16 @@ router = APIRouter(tags=["answers"])
 CLIENT_WENT_AWAY = 499
 
 
-@router.post("/ask", response_model=bodies_answer.Answer, responses={200: {"content": {"text/event-stream": {}}}})
+@router.post(
+    "/ask",
+    response_model=bodies_answer.Answer,
+    operation_id="ask",
+    responses={200: {"content": {"text/event-stream": EVENTS}}, **problems(404, 409)},
+)
 async def ask(
-    request: Request, asked: bodies.AskRequest, house: HouseDep, accept: Annotated[str, Header()] = ""
+    request: Request, asked: bodies_answer.AskRequest, house: HouseDep, accept: Annotated[str, Header()] = ""
 ) -> bodies_answer.Answer | Response:
-    """Answer from a collection. With `stream` (or `Accept: text/event-stream`): events `planned`, `token`, `done`, or `failed`.
+    """Answer from a collection. With `stream` (or `Accept: text/event-stream`): events `planned`, `compiling`, `token`, `done`, or `failed`.
 
     With `conversation`, an id of the client's own choosing: the pages of earlier questions under it stay where they are. Whoever knows
     the id can go on with it, so choose one that nobody guesses.
@@ -36,7 +44,7 @@ async def ask(
     question = house.question(question_text(asked.question), asked.collection, **asked.choices())
     walk: Walk[Event] = Walk(lambda cancel: answer(question, house, cancel))
     if asked.stream or "text/event-stream" in accept:
-        return await stream(request, walk, wire.event, _refused)
+        return await stream(request, walk, wire.event, refused)
     async with watched(request, walk):
         async for event in walk:
             if isinstance(event, Done):
@@ -46,45 +54,33 @@ async def ask(
     return Response(status_code=CLIENT_WENT_AWAY)
 
 
-def _refused(event: Event) -> Response | None:
+def refused(event: Event) -> Response | None:
+    """A failure before anything else was said has a status of its own."""
     return reply_named(event.type, event.message) if isinstance(event, Failed) else None
 
 
-@router.delete("/conversations/{conversation}", status_code=204, response_class=Response)
-def forget(request: Request, house: HouseDep, conversation: str) -> Response:
+@router.post("/search", response_model=bodies_documents.Hits, operation_id="search", responses=problems(404, 409))
+def search(house: HouseDep, settings: SettingsDep, sought: bodies_documents.SearchRequest) -> bodies_documents.Hits:
+    """The pages nearest to a query, the nearest first, without an answer: the model is not asked, and nobody waits for it."""
+    limit = settings.question_chars
+    if len(sought.query) > limit:
+        raise QuestionTooLong(f"the query has {len(sought.query):,} characters, the limit is {limit:,} (question_chars); shorten it")
+    found = house.retriever.search(sought.query, sought.collection, sought.top_k)
+    high, hits = max(house.workshop.dpis), []
+    for hit in sorted(found, key=lambda hit: -hit.score):
+        with suppress(UnknownDocument):  # deleted since it was found
+            hits.append(wire.hit(hit, house.catalogue.document(hit.chunk.document).name, high))
+    return bodies_documents.Hits(hits=hits)
+
+
+@router.delete(
+    "/conversations/{conversation}",
+    status_code=204,
+    response_class=Response,
+    operation_id="forget_conversation",
+    responses=problems(404),
+)
+def forget(house: HouseDep, conversation: str) -> Response:
     """Forget a conversation: its pages, questions and answers. There is no list of them: their ids are secrets."""
-    request.scope["path"] = "/v1/conversations/…"  # what the doors write into the log
     house.conversations.drop(conversation)
     return Response(status_code=204)
-
-
-@router.get("/pages/{key}.png", response_class=Response, responses={200: {"content": {"image/png": {}}}, 304: {}})
-def image(
-    house: HouseDep,
-    settings: SettingsDep,
-    key: str,
-    dpi: Annotated[int | None, Query()] = None,
-    if_none_match: Annotated[str, Header()] = "",
-) -> Response:
-    """The very image that the model reads. `dpi` left out: the higher of the two."""
-    wanted = settings.high if dpi is None else dpi
-    if wanted not in house.workshop.dpis:
-        raise UnknownPage(f"pages are kept at {' and '.join(map(str, house.workshop.dpis))} DPI, not at {wanted}")
-    house.catalogue.page(key)
-    path = house.workshop.images.path(f"{key}@{wanted}")
-    # The key is a hash of what is on the page, so an image under it never changes. Private: it is somebody's document.
-    headers = {"ETag": f'"{key}@{wanted}"', "Cache-Control": "private, max-age=31536000, immutable"}
-    if headers["ETag"] in if_none_match:
-        return Response(status_code=304, headers=headers)
-    try:
-        return Response(path.read_bytes(), media_type="image/png", headers=headers)
-    except FileNotFoundError:
-        raise UnknownPage(f"{key} at {wanted} DPI: the image is missing from the home; `quire repair` draws it again") from None
-
-
-@router.get("/pages/{key}", response_model=bodies.Page)
-def page(house: HouseDep, key: str) -> bodies.Page:
-    """A page's lines with their boxes in points, and the documents it stands in."""
-    row = house.catalogue.page(key)
-    owners = house.catalogue.chunks(house.catalogue.chunk_ids_of_page(key))
-    return wire.page(row, sorted({chunk.document for chunk in owners}))

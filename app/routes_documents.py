@@ -1,27 +1,25 @@
-"""Files go in by HTTP; jobs, collections, documents and receipts come out."""
+"""Files and texts go in by HTTP; documents and receipts come out."""
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Iterator
-from typing import Any
+import io
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
-from starlette.responses import Response
 
-from retrieval.types import JobRow
-
-from . import bodies, wire
+from . import bodies, bodies_documents, paging, wire
 from .deps import House, HouseDep, SettingsDep
 from .errors import BadRequest, TooManyFiles, known
-from .stream import BEAT, Walk, stream
+from .schema import problems
 from .words import COLLECTION, collection_name
 
-router = APIRouter(tags=["documents"])
+router = APIRouter(prefix="/documents", tags=["documents"])
+Collection = Annotated[str, Query(max_length=64, description="The collection's name.")]
+Part = Annotated[str | None, Query(max_length=255, description="Only documents with this in their name, in capitals or not.")]
 
 # The form is read by hand, file by file and counted; so its shape is told by hand as well.
 _FORM: dict[str, Any] = {
@@ -33,8 +31,8 @@ _FORM: dict[str, Any] = {
                     "type": "object",
                     "required": ["files"],
                     "properties": {
-                        "files": {"type": "array", "items": {"type": "string", "format": "binary"}},
-                        "collection": {"type": "string", "default": "default", "pattern": COLLECTION},
+                        "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
+                        "collection": {"type": "string", "default": "default", "pattern": COLLECTION, "maxLength": 64},
                         "replace": {"type": "string", "enum": ["true", "false"], "default": "false"},
                     },
                 }
@@ -44,8 +42,15 @@ _FORM: dict[str, Any] = {
 }
 
 
-@router.post("/documents", status_code=202, response_model=bodies.Jobs, openapi_extra=_FORM)
-async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> bodies.Jobs:
+@router.post(
+    "",
+    status_code=202,
+    response_model=bodies_documents.Jobs,
+    operation_id="upload_documents",
+    openapi_extra=_FORM,
+    responses=problems(409, 415, 507),
+)
+async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> bodies_documents.Jobs:
     """Keep files and queue them. A file that is refused is a failed job, and the others go on; a single one is the error itself."""
     form = await _form(request, settings.request_files)
     try:
@@ -54,12 +59,14 @@ async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> bo
         uploads = [item for item in form.getlist("files") if isinstance(item, UploadFile)]
         if not uploads:
             raise BadRequest("the form has no files: send one or more under the name files", {"files": "missing"})
-        return bodies.Jobs(jobs=[await run_in_threadpool(_take, house, item, collection, replace, len(uploads) == 1) for item in uploads])
+        return bodies_documents.Jobs(
+            jobs=[await run_in_threadpool(_take, house, item, collection, replace, len(uploads) == 1) for item in uploads]
+        )
     finally:
         await form.close()
 
 
-def _take(house: House, item: UploadFile, collection: str, replace: bool, alone: bool) -> bodies.Job:
+def _take(house: House, item: UploadFile, collection: str, replace: bool, alone: bool) -> bodies_documents.Job:
     try:
         return wire.job(house.jobs.submit(item.filename or "", item.file, collection, replace))
     except Exception as error:
@@ -96,72 +103,39 @@ def _truth(word: str) -> bool:
     return word == "true"
 
 
-# -- jobs --------------------------------------------------------------------------------------------------------------------
+@router.post(
+    "/text",
+    status_code=202,
+    response_model=bodies_documents.Job,
+    operation_id="upload_text",
+    responses=problems(409, 507),
+)
+def text(house: HouseDep, sent: bodies_documents.TextRequest) -> bodies_documents.Job:
+    """Keep a text under its title and queue it."""
+    return wire.job(house.jobs.submit(_named(sent), io.BytesIO(sent.text.encode()), sent.collection, sent.replace))
 
 
-@router.get("/jobs", response_model=bodies.Jobs)
-def jobs(house: HouseDep, collection: str | None = None) -> bodies.Jobs:
-    """Jobs, newest first."""
-    return bodies.Jobs(jobs=[wire.job(row) for row in house.jobs.jobs(collection)])
+def _named(sent: bodies_documents.TextRequest) -> str:
+    suffix = ".md" if sent.media == "text/markdown" else ".txt"
+    return sent.title if sent.title.endswith(suffix) else sent.title + suffix
 
 
-@router.get("/jobs/{job}", response_model=bodies.Job)
-def job(house: HouseDep, job: str) -> bodies.Job:
-    return wire.job(house.jobs.job(job))
+@router.get("", response_model=bodies_documents.Documents, operation_id="list_documents", responses=problems(404))
+def documents(
+    house: HouseDep,
+    collection: Collection = "default",
+    name: Part = None,
+    limit: paging.Limit = paging.DEFAULT,
+    after: paging.After = None,
+) -> bodies_documents.Documents:
+    """A collection's documents by name."""
+    rows = house.catalogue.documents(collection, paging.place(after, str), limit + 1, name)
+    rows, following = paging.part(rows, limit, lambda row: row.name)
+    return bodies_documents.Documents(documents=[wire.document(row) for row in rows], next=following)
 
 
-@router.get("/jobs/{job}/events", response_class=Response, responses={200: {"content": {"text/event-stream": {}}}})
-async def job_events(request: Request, house: HouseDep, job: str) -> Response:
-    """Server-sent events `job` at every change, until a final state."""
-
-    from ingest.jobs import FINAL  # brings torch with it
-
-    def changes(cancel: threading.Event) -> Iterator[JobRow]:
-        seen = None
-        while not cancel.is_set():
-            # A short wait: a watcher whose client has gone must not sit here for long.
-            row = house.jobs.wait_change(job, seen, BEAT / 10)
-            if row != seen:
-                yield row
-            if row.state in FINAL:
-                return
-            seen = row
-
-    return await stream(request, Walk(changes), lambda row: ("job", wire.job(row)))
-
-
-@router.post("/jobs/{job}/cancel", response_model=bodies.Job)
-def cancel(house: HouseDep, job: str) -> bodies.Job:
-    """Cancel: at once when it waits, within a batch when it runs. A failed job gives up the upload that was kept for another try."""
-    return wire.job(house.jobs.cancel(job))
-
-
-@router.post("/jobs/{job}/retry", response_model=bodies.Job)
-def retry(house: HouseDep, job: str) -> bodies.Job:
-    """Queue a failed job again, from the upload that is still kept."""
-    return wire.job(house.jobs.retry(job))
-
-
-# -- collections and documents -----------------------------------------------------------------------------------------------
-
-
-@router.get("/collections", response_model=bodies.Collections)
-def collections(house: HouseDep) -> bodies.Collections:
-    catalogue = house.catalogue
-    return bodies.Collections(
-        collections=[
-            wire.collection(row, len(catalogue.documents(row.name)), len(catalogue.page_keys(row.name))) for row in catalogue.collections()
-        ]
-    )
-
-
-@router.get("/documents", response_model=bodies.Documents)
-def documents(house: HouseDep, collection: str = "default") -> bodies.Documents:
-    return bodies.Documents(documents=[wire.document(row) for row in house.catalogue.documents(collection)])
-
-
-@router.get("/documents/{document}", response_model=bodies.DocumentPages)
-def document(house: HouseDep, document: str) -> bodies.DocumentPages:
+@router.get("/{document}", response_model=bodies_documents.DocumentPages, operation_id="get_document", responses=problems(404))
+def document(house: HouseDep, document: str) -> bodies_documents.DocumentPages:
     """A document with its pages in reading order."""
     catalogue = house.catalogue
     chunks = catalogue.chunks_of(document)
@@ -169,11 +143,33 @@ def document(house: HouseDep, document: str) -> bodies.DocumentPages:
     return wire.document_pages(catalogue.document(document), chunks, pages)
 
 
-@router.delete("/documents/{document}", response_model=bodies.RemovalReceipt)
-def delete(house: HouseDep, document: str) -> bodies.RemovalReceipt:
+@router.delete("/{document}", response_model=bodies_documents.RemovalReceipt, operation_id="delete_document", responses=problems(404))
+def delete(house: HouseDep, document: str) -> bodies_documents.RemovalReceipt:
     """Remove a document and everything that came of it, in the memory of conversations too; the receipt lists what went."""
-    from ingest.remove import remove_document
+    receipt = _remove(house, document)
+    house.forget_deleted()
+    return receipt
+
+
+@router.post("/delete", response_model=bodies_documents.Removals, operation_id="delete_documents")
+def delete_many(house: HouseDep, sent: bodies_documents.Ids) -> bodies_documents.Removals:
+    """Remove documents; one that cannot be removed is told with its reason, and the others go."""
+    receipts, failed = [], []
+    for document in dict.fromkeys(sent.ids):
+        try:
+            receipts.append(_remove(house, document))
+        except Exception as error:
+            found = known(error)
+            if found is None:
+                raise
+            failed.append(bodies_documents.NotRemoved(id=document, error=bodies.Problem(type=type(found).__name__, message=str(found))))
+    house.forget_deleted()
+    return bodies_documents.Removals(receipts=receipts, failed=failed)
+
+
+def _remove(house: House, document: str) -> bodies_documents.RemovalReceipt:
+    from ingest.remove import remove_document  # brings torch with it
 
     removal = remove_document(house.workshop, document)
-    house.forget_deleted()
+    house.holdings.changed()
     return wire.receipt(removal.receipt, removal.files, removal.bytes)

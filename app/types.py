@@ -1,4 +1,4 @@
-"""The online walk's values: a `Question` goes in; `Planned`, `Token`, `Done` or `Failed` stream out. Imports no other room's code but types."""
+"""The online walk's values: a `Question` goes in; `Planned`, `Compiling`, `Token`, `Done` or `Failed` stream out. Imports no other room's code but types."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from retrieval.types import Budget, Plan
 
 Why = Literal["holds the answer", "closest to the question"]
 Finish = Literal["stop", "length", "repetition", "cancelled"]
-# "window": it stood in the conversation's window already, and was not fetched.
-Tier = Literal["ram", "disk", "window"]
+# "window": it stood in the conversation's window already, and was not fetched. "compiled": it had gone to make room, and was made again.
+Tier = Literal["ram", "disk", "window", "compiled"]
 # A text page is a page without pixels: its DPI is that of the picture which is drawn of it for people.
 ReadAs = Literal["image", "text"]
+# An answer has no more, whoever asks.
+MOST_TOKENS = 4096
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,8 @@ class Question:
     sampling: Sampling = field(default_factory=Sampling)
     # The conversation that it belongs to: an id of the client's own choosing, which is a secret.
     conversation: str | None = None
+    # Earlier (question, answer) pairs, of a client that keeps them itself; a conversation has its own.
+    history: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ class PatchUse:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Where one page's cache came from and where it was placed: cache rows [first, last), first position, bytes read from disk."""
+    """Where one page's cache came from and where it was placed: cache rows [first, last), first position, bytes read from disk. `note`:
+    why a patch or a cache was passed over (it was damaged), "" mostly."""
 
     page: str
     dpi: int
@@ -95,6 +100,7 @@ class Provenance:
     last: int
     position: int
     patch: PatchUse | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,6 +132,14 @@ class Turn:
 
 
 @dataclass(frozen=True)
+class FullPrefill:
+    """What prefilling pages anew would have taken on this machine, in seconds at least; `basis` is a sentence that says from what."""
+
+    seconds: float
+    basis: str
+
+
+@dataclass(frozen=True)
 class Answer:
     """The whole answer with everything that backs it."""
 
@@ -140,6 +154,9 @@ class Answer:
     provenance: tuple[Provenance, ...]
     timings: Timings
     conversation: Turn | None = None
+    full_prefill: FullPrefill | None = None
+    # Rows of the context, prefix included, and tokens of the question with what the template puts around it.
+    prompt_tokens: int = 0
 
 
 @dataclass(frozen=True)
@@ -148,6 +165,13 @@ class Planned:
 
     plan: Plan
     citations: tuple[Citation, ...]
+
+
+@dataclass(frozen=True)
+class Compiling:
+    """Image keys of pages whose caches went to make room and are compiled again now."""
+
+    pages: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -170,4 +194,4 @@ class Failed:
     message: str
 
 
-Event = Planned | Token | Done | Failed
+Event = Planned | Compiling | Token | Done | Failed

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from retrieval.types import Chunk, CollectionRow, DocumentRow, JobRow, PageRow, Plan, Receipt
+from retrieval.types import Chunk, CollectionRow, DocumentRow, Hit, JobRow, PageRow, Plan, Receipt
 
-from . import bodies, bodies_answer, types
+from . import bodies, bodies_answer, bodies_documents, types
 
 if TYPE_CHECKING:
+    from cache_compiler.patch import PatchKey
     from cache_compiler.verdict import Verdict  # the real one brings torch with it
+
+EXCERPT = 500  # characters of a chunk that a search shows
 
 
 def verdict(found: Verdict | None) -> bodies.Verdict:
@@ -19,28 +24,36 @@ def verdict(found: Verdict | None) -> bodies.Verdict:
     return bodies.Verdict(word="unchecked") if found is None else bodies.Verdict.model_validate(found)
 
 
-def job(row: JobRow) -> bodies.Job:
+def job(row: JobRow) -> bodies_documents.Job:
     # The spool's name stays at home: it is nobody's business where an upload waits.
-    return bodies.Job.model_validate({name: value for name, value in asdict(row).items() if name != "spool"})
+    told = {name: value for name, value in asdict(row).items() if name not in ("spool", "number")}
+    return bodies_documents.Job.model_validate({**told, "created": _moment(row.created), "updated": _moment(row.updated)})
 
 
-def refused(name: str, collection: str, kind: str, message: str) -> bodies.Job:
+def refused(name: str, collection: str, kind: str, message: str) -> bodies_documents.Job:
     """A file that was turned away at the door: a failed job without an id, for nothing of it is kept."""
-    return bodies.Job(id="", collection=collection, name=name, state="failed", error=message, detail={"type": kind})
+    now = _moment(time.time())
+    return bodies_documents.Job(
+        id="", collection=collection, name=name, state="failed", error=message, detail={"type": kind}, created=now, updated=now
+    )
 
 
-def collection(row: CollectionRow, documents: int, pages: int) -> bodies.Collection:
-    return bodies.Collection(name=row.name, documents=documents, pages=pages, model=row.model_name)
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(round(seconds, 3), UTC)
 
 
-def document(row: DocumentRow) -> bodies.Document:
-    return bodies.Document.model_validate(row)
+def collection(row: CollectionRow, documents: int, pages: int, size: int) -> bodies_documents.Collection:
+    return bodies_documents.Collection(name=row.name, documents=documents, pages=pages, model=row.model_name, pinned=row.pinned, bytes=size)
 
 
-def document_pages(row: DocumentRow, chunks: Iterable[Chunk], pages: Mapping[str, PageRow]) -> bodies.DocumentPages:
-    """A document with its pages in reading order; `pages` holds the geometry of each by key."""
+def document(row: DocumentRow) -> bodies_documents.Document:
+    return bodies_documents.Document.model_validate(row)
+
+
+def document_pages(row: DocumentRow, chunks: Iterable[Chunk], pages: Mapping[str, PageRow]) -> bodies_documents.DocumentPages:
+    """A document with its pages in reading order; `pages` holds the geometry of each by key. A page that went meanwhile is left out."""
     listed = [
-        bodies.DocumentPage(
+        bodies_documents.DocumentPage(
             page=ref.key,
             ordinal=chunk.ordinal,
             heading=chunk.heading,
@@ -48,20 +61,60 @@ def document_pages(row: DocumentRow, chunks: Iterable[Chunk], pages: Mapping[str
             width=pages[ref.key].width,
             height=pages[ref.key].height,
             rows=dict(ref.rows),
+            kind=pages[ref.key].kind,
         )
         for chunk in chunks
         for ref in chunk.pages
+        if ref.key in pages
     ]
-    return bodies.DocumentPages(**document(row).model_dump(), page_list=listed)
+    return bodies_documents.DocumentPages(**document(row).model_dump(), page_list=listed)
 
 
-def receipt(row: Receipt, files: Iterable[str], size: int) -> bodies.RemovalReceipt:
-    return bodies.RemovalReceipt.model_validate({**asdict(row), "removed_files": list(files), "bytes": size})
+def receipt(row: Receipt, files: Iterable[str], size: int) -> bodies_documents.RemovalReceipt:
+    return bodies_documents.RemovalReceipt.model_validate({**asdict(row), "removed_files": list(files), "bytes": size})
 
 
-def page(row: PageRow, documents: Iterable[str]) -> bodies.Page:
-    lines = [bodies.PageLine(text=text, box=(x0, y0, x1, y1)) for text, x0, y0, x1, y1 in row.lines]
-    return bodies.Page(key=row.key, width=row.width, height=row.height, lines=lines, rows=dict(row.rows), documents=list(documents))
+def page(row: PageRow, documents: Iterable[str]) -> bodies_documents.Page:
+    lines = [bodies_documents.PageLine(text=text, box=(x0, y0, x1, y1)) for text, x0, y0, x1, y1 in row.lines]
+    return bodies_documents.Page(
+        key=row.key,
+        width=row.width,
+        height=row.height,
+        lines=lines,
+        rows=dict(row.rows),
+        documents=list(documents),
+        kind=row.kind,
+    )
+
+
+def image(page: str, dpi: int) -> str:
+    """The address of a page's image."""
+    return f"/v1/pages/{page}.png?dpi={dpi}"
+
+
+def hit(value: Hit, name: str, dpi: int) -> bodies_documents.Hit:
+    """A chunk that was found, with its document's name; its first page's image at `dpi`."""
+    chunk = value.chunk
+    first = chunk.pages[0].key
+    return bodies_documents.Hit(
+        document=chunk.document,
+        name=name,
+        page=first,
+        ordinal=chunk.ordinal,
+        heading=chunk.heading,
+        source_page=chunk.source_page,
+        score=value.score,
+        text=chunk.text[:EXCERPT],
+        image=image(first, dpi),
+    )
+
+
+def patch(key: PatchKey, layers: int, size: int) -> bodies_documents.PatchRow:
+    """A stored patch of a model with so many layers."""
+    page, _, dpi = key.page.partition("@")
+    return bodies_documents.PatchRow(
+        page=page, dpi=int(dpi), given=list(key.given), kind=key.kind, rank=key.rank, layers=layers - key.first_layer, bytes=size
+    )
 
 
 def plan(value: Plan) -> bodies_answer.PlanOut:
@@ -75,7 +128,7 @@ def plan(value: Plan) -> bodies_answer.PlanOut:
 
 
 def citation(value: types.Citation) -> bodies_answer.Citation:
-    return bodies_answer.Citation.model_validate({**asdict(value), "image": f"/v1/pages/{value.page}.png?dpi={value.dpi}"})
+    return bodies_answer.Citation.model_validate({**asdict(value), "image": image(value.page, value.dpi)})
 
 
 def answer(value: types.Answer) -> bodies_answer.Answer:
@@ -91,6 +144,8 @@ def answer(value: types.Answer) -> bodies_answer.Answer:
         provenance=[bodies_answer.Provenance.model_validate(item) for item in value.provenance],
         timings=bodies_answer.Timings.model_validate(value.timings),
         conversation=bodies_answer.Turn.model_validate(value.conversation) if value.conversation else None,
+        full_prefill=bodies_answer.FullPrefill.model_validate(value.full_prefill) if value.full_prefill else None,
+        prompt_tokens=value.prompt_tokens,
     )
 
 
@@ -98,6 +153,8 @@ def event(value: types.Event) -> tuple[str, bodies.Wire]:
     """An event's name in a stream, and its data."""
     if isinstance(value, types.Planned):
         return "planned", bodies_answer.Planned(plan=plan(value.plan), citations=[citation(item) for item in value.citations])
+    if isinstance(value, types.Compiling):
+        return "compiling", bodies_answer.Compiling(pages=list(value.pages))
     if isinstance(value, types.Token):
         return "token", bodies_answer.Token(text=value.text)
     if isinstance(value, types.Done):

@@ -23,6 +23,8 @@ class RamLayer(Generic[T]):
 
     def __init__(self, limit: int) -> None:
         self.limit, self.bytes = limit, 0
+        # How often something that was asked for was here, and was not.
+        self.hits = self.misses = 0
         self._kept: OrderedDict[str, T] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -31,6 +33,9 @@ class RamLayer(Generic[T]):
             found = self._kept.get(key)
             if found is not None:
                 self._kept.move_to_end(key)
+                self.hits += 1
+            else:
+                self.misses += 1
             return found
 
     def keep(self, key: str, value: T, copied: Callable[[T], T]) -> T:

@@ -76,20 +76,28 @@ def test_the_schema_names_every_address_of_the_contract(settings):
     paths = create_app(settings).openapi()["paths"]
     contract = {
         "/v1/documents": {"get", "post"},
+        "/v1/stats": {"get"},
+        "/v1/documents/text": {"post"},
+        "/v1/documents/delete": {"post"},
         "/v1/documents/{document}": {"get", "delete"},
         "/v1/jobs": {"get"},
+        "/v1/jobs/events": {"get"},
         "/v1/jobs/{job}": {"get"},
         "/v1/jobs/{job}/events": {"get"},
         "/v1/jobs/{job}/cancel": {"post"},
         "/v1/jobs/{job}/retry": {"post"},
         "/v1/collections": {"get"},
+        "/v1/collections/{name}": {"get", "put", "delete"},
+        "/v1/search": {"post"},
         "/v1/ask": {"post"},
         "/v1/conversations/{conversation}": {"delete"},
         "/v1/pages/{key}.png": {"get"},
         "/v1/pages/{key}": {"get"},
+        "/v1/patches": {"get"},
         "/v1/model": {"get"},
         "/livez": {"get"},
         "/readyz": {"get"},
+        "/metrics": {"get"},
     }
     assert {path: set(methods) for path, methods in paths.items()} == contract
     form = paths["/v1/documents"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]

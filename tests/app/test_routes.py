@@ -22,7 +22,14 @@ def test_the_model_says_what_it_can_answer_and_what_it_was_made_of(live):
     assert told["verdict"]["word"] == "trusted"
     assert told["verdict"]["reasons"] == []
     assert told["verdict"]["figures"] == live.house.verdict.figures
-    assert told["limits"] == {"file_bytes": 64 * 1024**2, "question_chars": 4000, "top_k": 64}
+    assert told["limits"] == {
+        "file_bytes": 64 * 1024**2,
+        "question_chars": 4000,
+        "top_k": 64,
+        "upload_bytes": 64 * 1024**2,
+        "request_files": 100,
+        "text_chars": live.house.settings.text_chars,
+    }
 
 
 def test_the_page_and_its_files_are_served_and_asked_for_anew_each_time(live):

@@ -64,9 +64,11 @@ def test_an_answer_is_as_the_contract_says():
             }
         ],
         "provenance": [
-            {"page": KEY, "dpi": 120, "tier": "disk", "bytes_read": 4096, "first": 4, "last": 254, "position": 4, "patch": None}
+            {"page": KEY, "dpi": 120, "tier": "disk", "bytes_read": 4096, "first": 4, "last": 254, "position": 4, "patch": None, "note": ""}
         ],
         "conversation": None,
+        "full_prefill": None,
+        "prompt_tokens": 0,
         "timings": {"retrieve": 0.0, "plan": 0.0, "load": 0.0, "place": 0.0, "prefill": 0.0, "first_token": 0.25, "rest": 0.0},
     }
 
@@ -113,7 +115,10 @@ def test_every_event_has_its_name_and_its_data():
 def test_a_job_does_not_say_where_its_upload_waits():
     told = sent(wire.job(JobRow("j1", "default", "a.txt", "secret-spool.txt", "running", "compile", 2, 8, detail={"replace": False})))
     assert "secret-spool" not in json.dumps(told)
-    assert sorted(told) == sorted(["id", "collection", "name", "state", "stage", "done", "total", "document", "error", "detail"])
+    assert sorted(told) == sorted(
+        ["id", "collection", "name", "state", "stage", "done", "total", "document", "error", "detail", "created", "updated"]
+    )
+    assert told["created"] == "1970-01-01T00:00:00Z"
 
 
 def test_a_refused_file_is_a_failed_job_without_an_id():
@@ -128,7 +133,16 @@ def test_a_document_lists_its_pages_in_reading_order_with_rows_by_dpi():
     assert "/secret" not in json.dumps(told)
     assert told["notes"] == ["a note"]
     assert told["page_list"] == [
-        {"page": KEY, "ordinal": 3, "heading": "Heading", "source_page": 2, "width": 144.0, "height": 72.0, "rows": {"72": 100, "120": 250}}
+        {
+            "page": KEY,
+            "ordinal": 3,
+            "heading": "Heading",
+            "source_page": 2,
+            "width": 144.0,
+            "height": 72.0,
+            "rows": {"72": 100, "120": 250},
+            "kind": "text",
+        }
     ]
 
 
@@ -141,6 +155,7 @@ def test_a_page_gives_each_line_its_box():
         "lines": [{"text": "a line", "box": [1.0, 2.0, 3.0, 4.0]}],
         "rows": {"72": 100, "120": 250},
         "documents": ["d1"],
+        "kind": "text",
     }
 
 
@@ -154,19 +169,23 @@ def test_a_receipt_lists_what_went():
         "removed_pages": [KEY],
         "shared_pages": [],
         "removed_files": ["images/ab/x.png"],
+        "jobs": [],
+        "uploads": 0,
         "bytes": 42,
     }
 
 
 def test_a_collection_names_its_model():
-    assert sent(wire.collection(CollectionRow("default", {"model": "Glm4v"}, "minilm", 384), 2, 5)) == {
+    assert sent(wire.collection(CollectionRow("default", {"model": "Glm4v"}, "minilm", 384), 2, 5, 99)) == {
         "name": "default",
         "documents": 2,
         "pages": 5,
         "model": "Glm4v",
+        "pinned": False,
+        "bytes": 99,
     }
     named = CollectionRow("default", {"model": "llama"}, "minilm", 384, "smollm2")
-    assert sent(wire.collection(named, 2, 5))["model"] == "smollm2"
+    assert sent(wire.collection(named, 2, 5, 99))["model"] == "smollm2"
     assert sent(wire.citation(replace(CITATION, read_as="text")))["read_as"] == "text"
 
 
