@@ -187,6 +187,10 @@ TABLE: dict[type[Exception], Row] = {
     files.ParserStopped: Row(422, BAD_FILE),
     files.BadName: Row(400, BAD_FILE),
     files.HomeBusy: Row(503, TRY_LATER),
+    files.QueueFull: Row(503, TRY_LATER),
+    files.NoRoom: Row(507, STORAGE),
+    files.BadBackup: Row(500, STORAGE),
+    files.HomeNotEmpty: Row(409, CONFLICT),
     files.Cancelled: Row(409, STOPPED),
     # -- search
     search.RetrievalError: Row(500, INTERNAL),

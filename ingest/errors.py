@@ -11,6 +11,10 @@ IngestError
 │   └── ParserStopped      the parser ran out of time or memory, or died
 ├── BadName                a name that steps out of its folder, or has no letters
 ├── HomeBusy               another process holds the writer's lock
+├── QueueFull              as many uploads wait as may wait; come back in `retry_after` seconds
+├── NoRoom                 the disk, or `disk_bytes`, has no room for what a document needs
+├── BadBackup              a folder that is no whole backup, or a place where none can be made
+├── HomeNotEmpty           a backup is only restored into a folder with nothing in it
 └── Cancelled              somebody asked for the run to stop
 """
 
@@ -64,4 +68,24 @@ class Cancelled(IngestError):
 
 
 class HomeBusy(IngestError):
+    pass
+
+
+class QueueFull(IngestError):
+    """`retry_after`: seconds after which it makes sense to upload again."""
+
+    def __init__(self, message: str, retry_after: float = 10.0) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class NoRoom(IngestError):
+    pass
+
+
+class BadBackup(IngestError):
+    pass
+
+
+class HomeNotEmpty(IngestError):
     pass

@@ -6,43 +6,43 @@ when it starts again.
 
 from __future__ import annotations
 
-import logging
-import os
-import threading
 import uuid
-from collections.abc import Callable
-from dataclasses import asdict
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import BinaryIO
 
 from filelock import BaseFileLock
 
-from cache_compiler.errors import CacheError
-from renderer.errors import RendererError
-from retrieval.errors import RetrievalError, UnknownJob
-from retrieval.types import JobRow
+from retrieval.errors import UnknownJob
+from retrieval.jobs import FINAL
+from retrieval.types import JobRow, UploadRow
 
-from .errors import Cancelled, IngestError, TooLarge
+from .board import Board
+from .errors import BadName, QueueFull, TooLarge
+from .intake import Intake
 from .names import document_name
-from .pipeline import failure, finish_run, ingest_file
-from .remove import remove_orphans
-from .types import Progress
+from .spool import Spool, digest_of_request
 from .workshop import Workshop
 
-FINAL = ("done", "failed", "cancelled")
-log = logging.getLogger("quire.ingest")
+__all__ = ["FINAL", "JobQueue", "Submitted"]
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """The jobs of a request; `replayed`: those of an earlier one with the same key and body."""
+
+    jobs: tuple[JobRow, ...]
+    replayed: bool = False
 
 
 class JobQueue:
-    """The uploads of one server. One worker: the model is one, and so is the writer."""
+    """The uploads of one server. One worker: the model is one, and so is the writer. `waiting`: how many jobs may wait."""
 
-    def __init__(self, workshop: Workshop, heard: Callable[[Progress], None] = lambda _: None) -> None:
-        """`heard` is told of every step, in the worker's thread."""
-        self.workshop, self._heard = workshop, heard
-        self._changed = threading.Condition()
-        self._cancelled: set[str] = set()
-        self._stopping = threading.Event()
-        self._worker: threading.Thread | None = None
+    def __init__(self, workshop: Workshop, waiting: int = 1000) -> None:
+        self.workshop, self.waiting = workshop, waiting
+        self.spool = Spool(workshop.home.spool)
+        self.board = Board(workshop.catalogue)
+        self._intake = Intake(workshop, self.board, self.spool)
         self._claim: BaseFileLock | None = None
 
     # -- a life ------------------------------------------------------------------------------------------------------
@@ -52,25 +52,16 @@ class JobQueue:
         self._claim = self.workshop.home.claim()
         self.workshop.home.sweep()
         for row in self.workshop.catalogue.jobs(states=("running",)):
-            self._update(row.id, state="queued", stage="", done=0, total=0)
-        self._sweep_spool()
-        self._worker = threading.Thread(target=self._work, name="quire-ingest", daemon=True)
-        self._worker.start()
+            self.board.update(row.id, state="queued", stage="", done=0, total=0)
+            self._intake.untidy = True  # what it had compiled may be of a file that fails now
+        self.spool.sweep(row.spool for row in self.workshop.catalogue.jobs(states=("queued", "running", "failed")))
+        self._intake.start()
 
     def stop(self, timeout: float = 30.0) -> None:
         """Stop after the current batch; the job in hand is queued again and goes on when the next process starts."""
-        self._stopping.set()
-        with self._changed:
-            self._changed.notify_all()
-        if self._worker is not None:
-            self._worker.join(timeout)
+        self._intake.stop(timeout)
         if self._claim is not None:
             self._claim.release()
-
-    @property
-    def working(self) -> bool:
-        """Whether the worker is there: from `start` to `stop`."""
-        return self._worker is not None and self._worker.is_alive()
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
@@ -80,149 +71,108 @@ class JobQueue:
         Raises:
             BadName: the name steps out of its folder, or has no letters.
             TooLarge: more bytes than `Limits.file_bytes`; nothing of it is kept.
+            QueueFull: as many jobs wait as may wait.
             IdentityMismatch, EmbedderMismatch: the collection was made for another model.
         """
-        name = document_name(name)
+        return self.submit_all([(name, data)], collection, replace).jobs[0]
+
+    def submit_all(self, files: Sequence[tuple[str, BinaryIO]], collection: str, replace: bool = False, key: str = "") -> Submitted:
+        """Keep the uploads of one request and queue them, all in one transaction.
+
+        `key`: the client's own name for the request. The same key with the same files within a day gives the jobs of then, and nothing
+        is queued. A file that is refused (BadName, TooLarge) is a failed job beside the others; alone, it is the error itself.
+
+        Raises as `submit`, and KeyReused for a key that came with other files.
+        """
         self.workshop.collection(collection, create=True)
-        job = uuid.uuid4().hex
-        spool = self.workshop.home.spool / f"{job}{_suffix(name)}"
+        if not key:
+            self._require_room(len(files))
+        rows: list[JobRow] = []
+        said: list[tuple[str, str]] = []
         try:
-            _keep(data, spool, name, self.workshop.limits.file_bytes)
+            for name, data in files:
+                rows.append(self._keep(name, data, collection, replace, alone=len(files) == 1))
+                said.append((name, str(rows[-1].detail.get("sha256", ""))))
+            upload = UploadRow(key, digest_of_request(collection, replace, said), tuple(row.id for row in rows)) if key else None
+            if upload is not None and self.workshop.catalogue.upload(key, upload.digest) is None:
+                self._require_room(len(files))
+            added, replayed = self.workshop.catalogue.add_jobs(rows, upload)
         except BaseException:
-            spool.unlink(missing_ok=True)
+            self._drop(rows)
             raise
-        row = JobRow(id=job, collection=collection, name=name, spool=spool.name, detail={"replace": replace})
-        self.workshop.catalogue.add_job(row)
-        with self._changed:
-            self._changed.notify_all()
-        return row
+        if replayed:
+            self._drop(rows)
+            return Submitted(added, True)
+        self.board.tell(*(row.id for row in added))
+        return Submitted(added)
 
     def job(self, job_id: str) -> JobRow:
         """Raises UnknownJob."""
         return self.workshop.catalogue.job(job_id)
 
-    def jobs(self, collection: str | None = None) -> list[JobRow]:
-        return self.workshop.catalogue.jobs(collection=collection)
+    def jobs(
+        self, collection: str | None = None, states: Iterable[str] | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[JobRow]:
+        """Newest first, as `Catalogue.jobs` has them."""
+        return self.workshop.catalogue.jobs(collection, states, before, limit)
 
     def cancel(self, job_id: str) -> JobRow:
         """Cancel a job: at once when it waits, within a batch when it runs. A failed one gives up its upload; others stay as they are."""
-        with self._changed:
+        with self.board.lock:
             row = self.job(job_id)
             if row.state in ("queued", "failed"):
-                row = self._update(job_id, state="cancelled")
-                self._drop_spool(row)
+                row = self.board.update(job_id, state="cancelled")
+                self.spool.drop(row.spool)
             elif row.state == "running":
-                self._cancelled.add(job_id)
+                self._intake.cancel(job_id)
             return row
 
     def retry(self, job_id: str) -> JobRow:
-        """Queue a failed job again, from the upload that is still kept. Raises UnknownJob when it is not there any more."""
-        with self._changed:
+        """Queue a failed job again, from the upload that is still kept. Raises UnknownJob when it is not there any more, and QueueFull."""
+        with self.board.lock:
             row = self.job(job_id)
             if row.state != "failed":
                 return row
-            if not (self.workshop.home.spool / row.spool).exists():
+            if not self.spool.has(row.spool):
                 raise UnknownJob(f"{row.name}: the upload is no longer kept; upload the file again")
-            return self._update(job_id, state="queued", stage="", done=0, total=0, error="")
+            self._require_room(1)
+            detail = {name: value for name, value in row.detail.items() if name in ("replace", "sha256")}
+            return self.board.update(job_id, state="queued", stage="", done=0, total=0, error="", detail=detail)
 
     def wait_change(self, job_id: str, seen: JobRow | None, timeout: float) -> JobRow:
-        """The job's row as soon as it differs from `seen`, or as it is after `timeout` seconds."""
-        with self._changed:
-            self._changed.wait_for(lambda: self.job(job_id) != seen or self._stopping.is_set(), timeout)
-            return self.job(job_id)
+        """As `Board.wait_change`."""
+        return self.board.wait_change(job_id, seen, timeout)
 
-    # -- the worker --------------------------------------------------------------------------------------------------
+    @property
+    def mark(self) -> int:
+        """Where `changes` goes on from now."""
+        return self.board.mark
 
-    def _work(self) -> None:
-        while not self._stopping.is_set():
-            try:
-                waiting = self.workshop.catalogue.jobs(states=("queued",))
-                if waiting:
-                    self._run(waiting[-1])  # newest first: the last has waited longest
-                    continue
-            except Exception:
-                # The catalogue could not be read or written just now (a full disk, another process's long commit). A worker that
-                # ended here would leave every later upload queued for ever.
-                log.exception("the queue could not go on; it tries again")
-            with self._changed:
-                self._changed.wait(1.0)
+    def changes(self, mark: int, timeout: float, collection: str | None = None) -> tuple[int, tuple[JobRow, ...]]:
+        """As `Board.changes`."""
+        return self.board.changes(mark, timeout, collection)
 
-    def _run(self, row: JobRow) -> None:
-        with self._changed:
-            if self.job(row.id).state != "queued":
-                return  # cancelled between the look and the take
-            self._update(row.id, state="running")
-        spool = self.workshop.home.spool / row.spool
+    # -- keeping -----------------------------------------------------------------------------------------------------
 
-        def listen(at: Progress) -> None:
-            self._heard(at)
-            self._update(row.id, stage=at.stage, done=at.done, total=at.total)
-
-        def stop() -> bool:
-            return row.id in self._cancelled or self._stopping.is_set()
-
+    def _keep(self, raw: str, data: BinaryIO, collection: str, replace: bool, alone: bool) -> JobRow:
         try:
-            replace = bool(row.detail.get("replace"))
-            outcome = ingest_file(spool, row.name, "upload", row.collection, self.workshop, listen, stop, replace)
-        except Cancelled:
-            if row.id not in self._cancelled:
-                self._update(row.id, state="queued", stage="", done=0, total=0)  # the process stops, the job does not
-                return
-            self._finish(row, state="cancelled")
-            remove_orphans(self.workshop)
-        except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
-            told = failure(row.name, error)
-            self._update(row.id, state="failed", error=told.reason, detail={**row.detail, "type": told.kind})
-            remove_orphans(self.workshop)
-        except Exception as error:
-            # A defect of ours. The person still gets an end to the job, and the queue goes on.
-            log.exception("job %s: an unexpected error", row.id)
-            self._update(row.id, state="failed", error=f"{row.name}: an unexpected error ({type(error).__name__}); it was logged")
-        else:
-            document = self.workshop.catalogue.document_named(row.collection, row.name)
-            detail = {**row.detail, **(asdict(outcome) if outcome is not None else {"skipped": True})}
-            self._finish(row, state="done", document=document.id if document else "", detail=detail)
-            # Behind the job's end: the document is in, and a question would bring the index up to it by itself.
-            finish_run(self.workshop, row.collection)
-        finally:
-            self._cancelled.discard(row.id)
+            name = document_name(raw)
+            kept = self.spool.keep(name, data, self.workshop.limits.file_bytes)
+        except (BadName, TooLarge) as error:
+            if alone:
+                raise
+            shown = raw if isinstance(error, TooLarge) else ascii(raw[:60])[1:-1]
+            detail = {"replace": replace, "type": type(error).__name__}
+            return JobRow(uuid.uuid4().hex, collection, shown, "", "failed", error=str(error), detail=detail)
+        return JobRow(kept.job, collection, name, kept.file, detail={"replace": replace, "sha256": kept.sha256})
 
-    def _finish(self, row: JobRow, **fields: object) -> None:
-        # In this order: a process that dies in between leaves a file to sweep, not an unfinished job whose upload is gone.
-        with self._changed:
-            self._update(row.id, **fields)
-            self._drop_spool(row)
+    def _require_room(self, more: int) -> None:
+        waiting = self.workshop.catalogue.counts().jobs["queued"]
+        if waiting + more > self.waiting:
+            raise QueueFull(
+                f"{waiting:,} uploads wait already and {more:,} would come, the limit is {self.waiting:,} (upload_queue); try later"
+            )
 
-    def _update(self, job_id: str, **fields: object) -> JobRow:
-        row = self.workshop.catalogue.update_job(job_id, **fields)
-        with self._changed:
-            self._changed.notify_all()
-        return row
-
-    def _sweep_spool(self) -> None:
-        """Remove uploads that no job waits for: a process died before it had acknowledged them, or behind a job's end."""
-        wanted = {row.spool for row in self.workshop.catalogue.jobs(states=("queued", "running", "failed"))}
-        for path in self.workshop.home.spool.iterdir():
-            if path.name not in wanted:
-                path.unlink(missing_ok=True)
-
-    def _drop_spool(self, row: JobRow) -> None:
-        (self.workshop.home.spool / row.spool).unlink(missing_ok=True)
-
-
-def _suffix(name: str) -> str:
-    """The kind of file, for the parser's choice: letters and digits only, so that nothing else of a name reaches the disk."""
-    suffix = Path(name).suffix.lower()
-    return suffix if suffix[1:].isalnum() and len(suffix) <= 10 and suffix.isascii() else ""
-
-
-def _keep(data: BinaryIO, spool: Path, name: str, limit: int) -> None:
-    size = 0
-    with spool.open("wb") as stream:
-        while block := data.read(1 << 20):
-            size += len(block)
-            if size > limit:
-                raise TooLarge(f"{name}: more than {limit:,} bytes, the limit (file_bytes); split the file or raise the limit")
-            stream.write(block)
-        stream.flush()
-        os.fsync(stream.fileno())
+    def _drop(self, rows: Iterable[JobRow]) -> None:
+        for row in rows:
+            self.spool.drop(row.spool)

@@ -2,15 +2,16 @@
 
 import io
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
 
-from ingest.errors import BadName, HomeBusy, TooLarge
+from ingest.errors import BadName, HomeBusy, QueueFull, TooLarge
 from ingest.jobs import FINAL, JobQueue
 from ingest.types import Limits
 from ingest.workshop import Workshop
-from retrieval.errors import UnknownJob
+from retrieval.errors import KeyReused, UnknownCollection, UnknownJob
 from retrieval.types import JobRow
 
 from .conftest import Open
@@ -83,7 +84,12 @@ def test_a_running_job_is_cancelled_and_the_next_one_goes_on(workshop: Workshop,
     assert finish(queue, running.id).state == "cancelled"
     assert finish(queue, after.id).state == "done"
     assert [row.name for row in workshop.catalogue.documents("default")] == ["a.txt"]
-    # Nothing of the cancelled document is left: no page of it belongs to anybody.
+    # Nothing of the cancelled document is left once the queue is empty: no page of it belongs to anybody.
+    until = time.monotonic() + 30
+    while {
+        path.name.partition("@")[0] for path in workshop.home.page_files()
+    } != workshop.catalogue.page_keys() and time.monotonic() < until:
+        time.sleep(0.02)
     assert {path.name.partition("@")[0] for path in workshop.home.page_files()} == workshop.catalogue.page_keys()
     queue.stop()
 
@@ -112,7 +118,7 @@ def test_a_failing_last_step_does_not_unsay_that_the_document_is_in(
     def busy(*_: object) -> None:
         raise HomeBusy("somebody writes")
 
-    monkeypatch.setattr("ingest.jobs.finish_run", busy)
+    monkeypatch.setattr("ingest.intake.finish_run", busy)
     queue = JobQueue(workshop)
     queue.start()
     rows = [queue.submit(name, io.BytesIO((records / name).read_bytes()), "default") for name in ("a.txt", "c.txt")]
@@ -120,7 +126,7 @@ def test_a_failing_last_step_does_not_unsay_that_the_document_is_in(
     queue.stop()
 
 
-@pytest.mark.parametrize("broken", ["ingest.jobs.ingest_file", "retrieval.catalogue.Catalogue.jobs"])
+@pytest.mark.parametrize("broken", ["ingest.batch.ingest_file", "retrieval.catalogue.Catalogue.oldest_waiting"])
 def test_a_defect_ends_one_job_at_most_and_the_queue_goes_on(
     broken: str, workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -196,4 +202,118 @@ def test_a_job_whose_upload_is_gone_fails_without_naming_a_path_of_the_server(wo
     queue.start()
     done = finish(queue, row.id)
     assert (done.state, done.error) == ("failed", "a.txt: there is no such file")
+    queue.stop()
+
+
+def zipped(*members: tuple[str, bytes]) -> io.BytesIO:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as container:
+        for name, data in members:
+            container.writestr(name, data)
+    return io.BytesIO(made.getvalue())
+
+
+def test_a_zip_is_one_job_that_tells_what_became_of_each_member(workshop: Workshop, records: Path) -> None:
+    queue = JobQueue(workshop)
+    queue.start()
+    a, c = ((records / name).read_bytes() for name in ("a.txt", "c.txt"))
+    archive = zipped(("a.txt", a), ("deep/c.txt", c), ("empty.txt", b""), ("program.exe", b"MZ"))
+    row = finish(queue, queue.submit("all.zip", archive, "default").id)
+    told = {member["name"]: member for member in row.detail["members"]}
+    assert {name: member["state"] for name, member in told.items()} == {
+        "all.zip/a.txt": "done",
+        "all.zip/deep/c.txt": "done",
+        "all.zip/empty.txt": "failed",
+        "all.zip/program.exe": "skipped",
+    }
+    assert row.state == "failed"
+    assert "1 of 4 files did not go in: all.zip/empty.txt" in row.error
+    for name in ("all.zip/a.txt", "all.zip/deep/c.txt"):
+        assert workshop.catalogue.document(told[name]["document"]).name == name
+    again = finish(queue, queue.retry(row.id).id)
+    assert [member["state"] for member in again.detail["members"]] == ["skipped", "skipped", "failed", "skipped"]
+    queue.stop()
+
+
+def test_a_zip_whose_members_all_went_in_is_done_and_gives_up_its_upload(workshop: Workshop, records: Path) -> None:
+    queue = JobQueue(workshop)
+    queue.start()
+    row = finish(queue, queue.submit("all.zip", zipped(("a.txt", (records / "a.txt").read_bytes())), "default").id)
+    assert (row.state, row.error, [member["state"] for member in row.detail["members"]]) == ("done", "", ["done"])
+    assert [path for path in workshop.home.spool.rglob("*") if path.is_file()] == []
+    broken = finish(queue, queue.submit("broken.zip", io.BytesIO(b"PK\x03\x04 and no more"), "default").id)
+    assert (broken.state, broken.detail["type"]) == ("failed", "DamagedFile")
+    queue.stop()
+
+
+def test_a_request_goes_in_whole_and_a_refused_file_is_a_failed_job_beside_the_others(workshop: Workshop) -> None:
+    queue = JobQueue(workshop)
+    files = [("a.txt", io.BytesIO(b"one")), ("../x.txt", io.BytesIO(b"two")), ("c.txt", io.BytesIO(b"three"))]
+    jobs = queue.submit_all(files, "default").jobs
+    assert [(row.name, row.state) for row in jobs] == [("a.txt", "queued"), ("../x.txt", "failed"), ("c.txt", "queued")]
+    assert jobs[1].detail["type"] == "BadName"
+    assert queue.jobs() == list(reversed(jobs))
+    assert len(list(workshop.home.spool.iterdir())) == 2
+
+
+def test_a_request_that_comes_again_is_kept_once(workshop: Workshop) -> None:
+    def send(text: bytes, key: str = "k", name: str = "a.txt") -> tuple[list[str], bool]:
+        sent = queue.submit_all([(name, io.BytesIO(text))], "default", key=key)
+        return [row.id for row in sent.jobs], sent.replayed
+
+    queue = JobQueue(workshop, waiting=2)
+    first, replayed = send(b"words")
+    assert not replayed
+    assert send(b"words") == (first, True)
+    with pytest.raises(KeyReused):
+        send(b"other words")
+    with pytest.raises(KeyReused):
+        send(b"words", name="b.txt")
+    assert send(b"words", key="another")[0] != first
+    # Though as many wait now as may: what came before is told, not queued.
+    assert send(b"words") == (first, True)
+    with pytest.raises(QueueFull):
+        send(b"words", key="a third")
+    assert len(list(workshop.home.spool.iterdir())) == len(queue.jobs()) == 2
+
+
+def test_a_full_queue_turns_a_request_away_whole_and_keeps_nothing_of_it(workshop: Workshop) -> None:
+    queue = JobQueue(workshop, waiting=2)
+    queue.submit("a.txt", io.BytesIO(b"words"), "default")
+    with pytest.raises(QueueFull, match=r"1 uploads wait already and 2 would come, the limit is 2 \(upload_queue\)") as caught:
+        queue.submit_all([("b.txt", io.BytesIO(b"b")), ("c.txt", io.BytesIO(b"c"))], "default")
+    assert caught.value.retry_after > 0
+    assert len(list(workshop.home.spool.iterdir())) == len(queue.jobs()) == 1
+    queue.submit("b.txt", io.BytesIO(b"words"), "default")
+
+
+def test_who_watches_all_jobs_hears_of_each_change_once(workshop: Workshop) -> None:
+    queue = JobQueue(workshop)
+    mark = queue.mark
+    first = queue.submit("a.txt", io.BytesIO(b"a"), "default")
+    second = queue.submit("b.txt", io.BytesIO(b"b"), "other")
+    queue.cancel(first.id)
+    mark, rows = queue.changes(mark, 0.1)
+    assert [(row.id, row.state) for row in rows] == [(second.id, "queued"), (first.id, "cancelled")]
+    assert queue.changes(mark, 0.01) == (mark, ())
+    third = queue.submit("c.txt", io.BytesIO(b"c"), "other")
+    assert queue.changes(mark, 0.1, "default")[1] == ()
+    assert queue.changes(mark, 0.1, "other")[1] == (third,)
+
+
+def test_a_job_whose_collection_is_deleted_while_it_runs_leaves_nothing_and_the_queue_goes_on(workshop: Workshop, records: Path) -> None:
+    queue = JobQueue(workshop)
+    long = b"\f".join(b"Brobo tower number %d has staff 899 people.\n" % n for n in range(60))
+    running = queue.submit("long.txt", io.BytesIO(long), "doomed")
+    after = queue.submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default")
+    queue.start()
+    while queue.job(running.id).stage != "compile":
+        time.sleep(0.02)
+    workshop.catalogue.delete_collection("doomed")
+    assert finish(queue, after.id).state == "done"
+    with pytest.raises(UnknownJob):
+        queue.job(running.id)
+    with pytest.raises(UnknownCollection):
+        workshop.catalogue.documents("doomed")
+    assert list(workshop.home.spool.iterdir()) == []
     queue.stop()

@@ -1,0 +1,93 @@
+"""An upload goes in, a file or a zip of files; what became of it comes out, of a zip member by member."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from cache_compiler.errors import CacheError
+from renderer.errors import RendererError
+from retrieval.errors import RetrievalError
+from retrieval.types import JobRow
+
+from .archive import Member, is_archive, unpack
+from .errors import Cancelled, IngestError, UnsupportedType
+from .load import KINDS
+from .pipeline import Listener, Stop, failure, ingest_file
+from .workshop import Workshop
+
+# What a file may fail with, as a line of a report. Cancelled is none: it ends the run.
+FAILURES = (IngestError, RendererError, CacheError, RetrievalError, OSError)
+# Members that a sentence names.
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an upload: the state its job ends in, the document (of a single file), the error, and facts for its detail."""
+
+    state: Literal["done", "failed"]
+    document: str = ""
+    error: str = ""
+    detail: Mapping[str, Any] = field(default_factory=dict)
+
+
+def take_in(
+    path: Path, row: JobRow, workshop: Workshop, listen: Listener, stop: Stop, told: Callable[[list[dict[str, str]]], None]
+) -> Outcome:
+    """Take the upload at `path` through ingest. Of a zip, `told` hears the members so far after each.
+
+    Raises Cancelled, and of a single file whatever ingest raises; of a zip, what keeps it from being opened at all.
+    """
+    replace = bool(row.detail.get("replace"))
+    if is_archive(path, row.name):
+        return _archive(path, row, workshop, listen, stop, told, replace)
+    done = ingest_file(path, row.name, "upload", row.collection, workshop, listen, stop, replace)
+    return Outcome("done", _document(workshop, row.collection, row.name), "", asdict(done) if done else {"skipped": True})
+
+
+def _archive(
+    path: Path, row: JobRow, workshop: Workshop, listen: Listener, stop: Stop, told: Callable[[list[dict[str, str]]], None], replace: bool
+) -> Outcome:
+    """Every member is a file of its own: one that fails keeps no other out."""
+    folder = workshop.home.spool / "unpacked"
+    folder.mkdir(exist_ok=True)
+    members: list[dict[str, str]] = []
+    for member in unpack(path, row.name, workshop.limits, folder, stop):
+        try:
+            members.append(_member(member, row.collection, workshop, listen, stop, replace))
+        finally:
+            if member.path is not None:
+                member.path.unlink(missing_ok=True)
+        told(members)
+    failed = [member for member in members if member["state"] == "failed"]
+    if not failed:
+        return Outcome("done", detail={"members": members})
+    reasons = "; ".join(member["error"] for member in failed[:_NAMED])
+    more = f"; and {len(failed) - _NAMED} more" if len(failed) > _NAMED else ""
+    return Outcome(
+        "failed", error=f"{row.name}: {len(failed)} of {len(members)} files did not go in: {reasons}{more}", detail={"members": members}
+    )
+
+
+def _member(member: Member, collection: str, workshop: Workshop, listen: Listener, stop: Stop, replace: bool) -> dict[str, str]:
+    """One member's line: {name, state, error, document}. Of a kind that is not read it is skipped, as in a folder."""
+    try:
+        if member.path is None:
+            raise member.error or IngestError(f"{member.name}: it could not be unpacked")
+        done = ingest_file(member.path, member.name, "upload", collection, workshop, listen, stop, replace)
+    except Cancelled:
+        raise
+    except FAILURES as error:
+        found = failure(member.name, error)
+        passed = isinstance(error, UnsupportedType) and Path(member.name).suffix.lower() not in KINDS
+        return {"name": member.name, "state": "skipped" if passed else "failed", "error": found.reason, "document": ""}
+    document = _document(workshop, collection, member.name)
+    return {"name": member.name, "state": "done" if done else "skipped", "error": "", "document": document}
+
+
+def _document(workshop: Workshop, collection: str, name: str) -> str:
+    found = workshop.catalogue.document_named(collection, name)
+    return found.id if found else ""

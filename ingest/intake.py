@@ -1,0 +1,162 @@
+"""Jobs go in, the longest waiting first; they come out done, failed or cancelled: the one thread that takes uploads through ingest."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+
+from retrieval.errors import UnknownDocument, UnknownJob
+from retrieval.types import JobRow
+
+from .batch import FAILURES, Outcome, take_in
+from .board import Board
+from .errors import Cancelled
+from .pipeline import Listener, failure, finish_run
+from .remove import remove_orphans
+from .spool import Spool
+from .types import Progress
+from .workshop import Workshop
+
+# Seconds between two notes of progress within a stage: each one is a commit.
+_PACE = 0.2
+log = logging.getLogger("quire.ingest")
+
+
+class Intake:
+    """One worker: the model is one, and so is the writer."""
+
+    def __init__(self, workshop: Workshop, board: Board, spool: Spool) -> None:
+        self.workshop, self.board, self.spool = workshop, board, spool
+        # Whether a job has left pages that no document owns.
+        self.untidy = False
+        self._cancelled: set[str] = set()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name="quire-ingest", daemon=True)
+        self._thread.start()
+
+    def stop(self, timeout: float) -> None:
+        """Stop after the current batch; the job in hand is queued again."""
+        self._stopping.set()
+        self.board.close()
+        if self._thread is not None:
+            self._thread.join(timeout)
+
+    def cancel(self, job_id: str) -> None:
+        """Stop the job that runs, within a batch. Call it under the board's lock, having seen the job run."""
+        self._cancelled.add(job_id)
+
+    # -- one after another -------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            try:
+                waiting = self.workshop.catalogue.oldest_waiting()
+                if waiting is not None:
+                    self._run(waiting)
+                    continue
+                if self.untidy:
+                    # Once, when all is through: to look at every file behind each job that failed would take longer than the jobs.
+                    remove_orphans(self.workshop)
+                    self.untidy = False
+            except Exception:
+                # The catalogue could not be read or written just now (a full disk, another process's long commit). A worker that
+                # ended here would leave every later upload queued for ever.
+                log.exception("the queue could not go on; it tries again")
+            with self.board.lock:
+                self.board.lock.wait(1.0)
+
+    def _run(self, row: JobRow) -> None:
+        try:
+            with self.board.lock:
+                if self.board.job(row.id).state != "queued":
+                    return  # cancelled between the look and the take
+                row = self.board.update(row.id, state="running")
+            self._take_in(row)
+        except UnknownJob:
+            # Its collection was deleted meanwhile, and the job with it: nothing of it stays.
+            self.untidy = True
+            self.spool.drop(row.spool)
+        finally:
+            self._cancelled.discard(row.id)
+
+    def _take_in(self, row: JobRow) -> None:
+        try:
+            outcome = take_in(
+                self.spool.path(row.spool), row, self.workshop, self._listener(row), lambda: self._stop(row), self._teller(row)
+            )
+        except Cancelled:
+            self.untidy = True
+            if row.id in self._cancelled:
+                self._finish(row, state="cancelled", detail=self.board.job(row.id).detail)
+            else:
+                # The process stops, the job does not.
+                self.board.update(row.id, state="queued", stage="", done=0, total=0, detail=row.detail)
+        except UnknownJob:
+            raise
+        except FAILURES as error:
+            told = failure(row.name, error)
+            self._fail(row, told.reason, told.kind)
+        except Exception as error:
+            # A defect of ours. The person still gets an end to the job, and the queue goes on.
+            log.exception("job %s: an unexpected error", row.id)
+            self._fail(row, f"{row.name}: an unexpected error ({type(error).__name__}); it was logged", "InternalError")
+        else:
+            self._end(row, outcome)
+
+    def _fail(self, row: JobRow, reason: str, kind: str) -> None:
+        self.untidy = True
+        self.board.update(row.id, state="failed", error=reason, detail={**row.detail, "type": kind})
+
+    def _end(self, row: JobRow, outcome: Outcome) -> None:
+        detail = {**row.detail, **outcome.detail}
+        if outcome.state == "done":
+            self._finish(row, state="done", document=outcome.document, detail=detail)
+        else:
+            self.untidy = True
+            self.board.update(row.id, state="failed", error=outcome.error, detail={**detail, "type": "PartlyFailed"})
+            if self._holds_deleted(outcome):
+                self.spool.drop(row.spool)
+        # Behind the job's end: the documents are in, and a question would bring the index up to them by itself.
+        finish_run(self.workshop, row.collection)
+
+    def _holds_deleted(self, outcome: Outcome) -> bool:
+        """Whether a document that an archive brought was deleted before the archive was through: what is kept of it must not outlive it."""
+        try:
+            for member in outcome.detail.get("members", ()):
+                if member["document"]:
+                    self.workshop.catalogue.document(member["document"])
+        except UnknownDocument:
+            return True
+        return False
+
+    def _finish(self, row: JobRow, **fields: object) -> None:
+        # In this order: a process that dies in between leaves a file to sweep, not an unfinished job whose upload is gone.
+        with self.board.lock:
+            self.board.update(row.id, **fields)
+            self.spool.drop(row.spool)
+
+    def _stop(self, row: JobRow) -> bool:
+        return row.id in self._cancelled or self._stopping.is_set()
+
+    def _listener(self, row: JobRow) -> Listener:
+        seen: tuple[str, str, float] = ("", "", 0.0)
+
+        def listen(at: Progress) -> None:
+            nonlocal seen
+            now = time.monotonic()
+            if (at.name, at.stage) != seen[:2] or at.done == at.total or now - seen[2] >= _PACE:
+                seen = (at.name, at.stage, now)
+                self.board.update(row.id, stage=at.stage, done=at.done, total=at.total)
+
+        return listen
+
+    def _teller(self, row: JobRow) -> Callable[[list[dict[str, str]]], None]:
+        def told(members: list[dict[str, str]]) -> None:
+            self.board.update(row.id, detail={**row.detail, "members": members})
+
+        return told
