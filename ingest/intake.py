@@ -27,8 +27,9 @@ log = logging.getLogger("quire.ingest")
 class Intake:
     """One worker: the model is one, and so is the writer."""
 
-    def __init__(self, workshop: Workshop, board: Board, spool: Spool) -> None:
-        self.workshop, self.board, self.spool = workshop, board, spool
+    def __init__(self, workshop: Workshop, board: Board, spool: Spool, heard: Listener = lambda _: None) -> None:
+        """`heard` is told of every step, in the worker's thread."""
+        self.workshop, self.board, self.spool, self._heard = workshop, board, spool, heard
         # Whether a job has left pages that no document owns.
         self.untidy = False
         self._cancelled: set[str] = set()
@@ -45,6 +46,11 @@ class Intake:
         self.board.close()
         if self._thread is not None:
             self._thread.join(timeout)
+
+    @property
+    def working(self) -> bool:
+        """Whether the worker is there: from `start` to `stop`."""
+        return self._thread is not None and self._thread.is_alive()
 
     def cancel(self, job_id: str) -> None:
         """Stop the job that runs, within a batch. Call it under the board's lock, having seen the job run."""
@@ -148,6 +154,7 @@ class Intake:
 
         def listen(at: Progress) -> None:
             nonlocal seen
+            self._heard(at)
             now = time.monotonic()
             if (at.name, at.stage) != seen[:2] or at.done == at.total or now - seen[2] >= _PACE:
                 seen = (at.name, at.stage, now)

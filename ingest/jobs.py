@@ -7,7 +7,7 @@ when it starts again.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -22,6 +22,7 @@ from .errors import BadName, QueueFull, TooLarge
 from .intake import Intake
 from .names import document_name
 from .spool import Spool, digest_of_request
+from .types import Progress
 from .workshop import Workshop
 
 __all__ = ["FINAL", "JobQueue", "Submitted"]
@@ -38,11 +39,11 @@ class Submitted:
 class JobQueue:
     """The uploads of one server. One worker: the model is one, and so is the writer. `waiting`: how many jobs may wait."""
 
-    def __init__(self, workshop: Workshop, waiting: int = 1000) -> None:
+    def __init__(self, workshop: Workshop, waiting: int = 1000, heard: Callable[[Progress], None] = lambda _: None) -> None:
         self.workshop, self.waiting = workshop, waiting
         self.spool = Spool(workshop.home.spool)
         self.board = Board(workshop.catalogue)
-        self._intake = Intake(workshop, self.board, self.spool)
+        self._intake = Intake(workshop, self.board, self.spool, heard)
         self._claim: BaseFileLock | None = None
 
     # -- a life ------------------------------------------------------------------------------------------------------
@@ -62,6 +63,11 @@ class JobQueue:
         self._intake.stop(timeout)
         if self._claim is not None:
             self._claim.release()
+
+    @property
+    def working(self) -> bool:
+        """Whether the worker is there: from `start` to `stop`."""
+        return self._intake.working
 
     # -- what a person does ------------------------------------------------------------------------------------------
 
