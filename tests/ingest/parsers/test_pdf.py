@@ -1,16 +1,24 @@
 """PDFs: pages in order, rows whole, and a clear word for what has no text."""
 
+import subprocess
+import sys
 from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pymupdf
+import pypdfium2
 import pytest
 
 from ingest.errors import DamagedFile, NoText, PasswordNeeded, TooLarge
-from ingest.parsers import pdf
+from ingest.parsers import pdf, pdfium, printed
 from ingest.parsers.parsed import Parsed
-from ingest.parsers.pdf import parse
-from ingest.types import Limits
+from ingest.parsers.printed import spelt
+from ingest.types import Limits, Scan
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def saved(*pages: Callable[[Any], None], **options: Any) -> bytes:
@@ -22,6 +30,15 @@ def saved(*pages: Callable[[Any], None], **options: Any) -> bytes:
 
 def says(text: str, x: float = 50, y: float = 100, **options: Any) -> Callable[[Any], None]:
     return lambda page: page.insert_text((x, y), text, **options)
+
+
+Parse = Callable[[bytes, Limits], Parsed]
+
+
+@pytest.fixture(params=["pdf", "pdfium"])
+def parse(request: pytest.FixtureRequest) -> Parse:
+    """Each engine in turn: whoever reads a PDF, the same comes out."""
+    return import_module(f"ingest.parsers.{request.param}").parse  # type: ignore[no-any-return]
 
 
 def blank(page: Any) -> None:
@@ -36,22 +53,27 @@ def found(parsed: Parsed) -> list[tuple[str, int | None]]:
     return [(parsed.text[block.start : block.end], block.page) for block in parsed.blocks]
 
 
-def test_each_block_knows_its_page_and_what_is_not_read_is_noted() -> None:
+def test_each_block_knows_its_page_and_what_is_blank_is_noted(parse: Parse) -> None:
     parsed = parse(saved(says("one"), blank, picture, says("four")), Limits())
     assert found(parsed) == [("one", 1), ("four", 4)]
     assert parsed.source_pages == 4
-    assert parsed.notes == ("blank: page 2", "no text layer, a picture that is not read: page 3")
+    assert parsed.scans == (Scan(3, 400.0, 400.0),)
+    assert parsed.notes == ("blank: page 2",)
 
 
-def test_pages_that_are_pictures_are_no_text_and_counted() -> None:
-    with pytest.raises(NoText, match="no text layer: its 2 pages are pictures; scans are not read yet"):
-        parse(saved(picture, picture), Limits())
+def test_pages_that_are_pictures_are_scans_and_blank_ones_no_text(parse: Parse) -> None:
+    def wide(page: Any) -> None:
+        picture(page)
+        page.set_mediabox(pymupdf.Rect(0, 0, 400, 300))
+        page.set_rotation(90)
+
+    assert parse(saved(picture, wide), Limits()).scans == (Scan(1, 400.0, 400.0), Scan(2, 300.0, 400.0))
     with pytest.raises(NoText, match="its 1 page is blank"):
         parse(saved(blank), Limits())
 
 
 @pytest.mark.parametrize("turn", [0, 90, 180, 270])
-def test_a_table_s_row_is_one_row_however_the_page_or_its_text_is_turned(turn: int) -> None:
+def test_a_table_s_row_is_one_row_however_the_page_or_its_text_is_turned(turn: int, parse: Parse) -> None:
     def write(page: Any) -> None:
         for row, words in enumerate((("Alabama", "18,870", "23,022"), ("Alaska", "209", "3,062"))):
             for column, word in enumerate(words):
@@ -63,7 +85,7 @@ def test_a_table_s_row_is_one_row_however_the_page_or_its_text_is_turned(turn: i
     assert parse(saved(write), Limits()).text == "Alabama 18,870 23,022\nAlaska 209 3,062"
 
 
-def test_larger_print_is_a_heading_over_what_follows() -> None:
+def test_larger_print_is_a_heading_over_what_follows(parse: Parse) -> None:
     def write(page: Any) -> None:
         page.insert_text((50, 60), "Title", fontsize=20)
         for line in range(8):
@@ -74,10 +96,10 @@ def test_larger_print_is_a_heading_over_what_follows() -> None:
 
 
 def test_ligatures_are_spelt_out_and_other_compatibility_forms_kept() -> None:
-    assert "\ufb01nd \ufb00 x\u00b2 \uff21".translate(pdf._LIGATURES) == "find ff x\u00b2 \uff21"
+    assert spelt("\ufb01nd \ufb00 x\u00b2 \uff21") == "find ff x\u00b2 \uff21"
 
 
-def test_form_fields_are_read_once_where_they_are_drawn_or_else_as_rows() -> None:
+def test_form_fields_are_read_once_where_they_are_drawn_or_else_as_rows(parse: Parse) -> None:
     def write(page: Any) -> None:
         for number, (name, value) in enumerate((("Name", "Bo Ek"), ("Town", ""), ("Trade", "baker"))):
             widget = pymupdf.Widget()
@@ -98,14 +120,14 @@ def test_form_fields_are_read_once_where_they_are_drawn_or_else_as_rows() -> Non
     assert "Town" not in text
 
 
-def test_a_password_is_asked_for_only_where_it_is_needed() -> None:
+def test_a_password_is_asked_for_only_where_it_is_needed(parse: Parse) -> None:
     locked = {"encryption": pymupdf.PDF_ENCRYPT_AES_256, "owner_pw": "owner"}
     assert parse(saved(says("open"), user_pw="", **locked), Limits()).text == "open"
     with pytest.raises(PasswordNeeded, match="password"):
         parse(saved(says("shut"), user_pw="user", **locked), Limits())
 
 
-def test_limits_name_the_value_and_the_setting() -> None:
+def test_limits_name_the_value_and_the_setting(parse: Parse) -> None:
     data = saved(says("one"), says("two"), says("three"))
     with pytest.raises(TooLarge, match=r"3 pages, over 2 \(source_pages\)"):
         parse(data, Limits(source_pages=2))
@@ -114,26 +136,99 @@ def test_limits_name_the_value_and_the_setting() -> None:
 
 
 @pytest.mark.parametrize("data", [b"%PDF-1.7\n", b"%PDF-1.7\n1 0 obj <</Type/Catalog>> endobj\ntrailer <</Root 1 0 R>>"])
-def test_a_file_without_pages_is_damaged(data: bytes) -> None:
+def test_a_file_without_pages_is_damaged(data: bytes, parse: Parse) -> None:
     with pytest.raises(DamagedFile, match="damaged or cut short"):
         parse(data, Limits())
 
 
-def test_a_page_that_fails_is_a_note_and_the_rest_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = pdf._read
+@pytest.mark.parametrize("engine", [pdf, pdfium])
+def test_a_page_that_fails_is_a_note_and_the_rest_go_on(engine: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = engine._sheet
+    asked: list[int] = []
 
-    def failing(page: Any) -> Any:
-        if page.number == 1:
-            raise RuntimeError("cycle in page tree")
-        return read(page)
+    def failing(*given: Any) -> Any:
+        asked.append(len(asked))
+        if len(asked) == 2:
+            raise pypdfium2.PdfiumError("no page") if engine is pdfium else RuntimeError("no page")
+        return read(*given)
 
-    monkeypatch.setattr(pdf, "_read", failing)
-    parsed = parse(saved(says("one"), says("two"), says("three")), Limits())
+    monkeypatch.setattr(engine, "_sheet", failing)
+    parsed = engine.parse(saved(says("one"), says("two"), says("three")), Limits())
     assert found(parsed) == [("one", 1), ("three", 3)]
-    assert parsed.notes == ("page 2 could not be read and is left out (cycle in page tree)",)
+    assert parsed.notes == ("page 2 could not be read and is left out (no page)",)
+
+
+def test_a_note_written_onto_the_page_is_read(parse: Parse) -> None:
+    def write(page: Any) -> None:
+        page.insert_text((50, 50), "printed")
+        page.add_freetext_annot(pymupdf.Rect(50, 100, 300, 140), "written later")
+
+    assert parse(saved(write), Limits()).text == "printed\n\nwritten later"
+
+
+def test_what_stands_beside_the_paper_is_not_read(parse: Parse) -> None:
+    def write(page: Any) -> None:
+        page.insert_text((50, 50), "seen")
+        page.insert_text((50, 900), "unseen")
+
+    assert parse(saved(write), Limits()).text == "seen"
+
+
+def test_a_footnote_s_number_stays_in_its_line(parse: Parse) -> None:
+    def write(page: Any) -> None:
+        page.insert_text((50, 50), "units", fontsize=10)
+        page.insert_text((50 + pymupdf.get_text_length("units", fontsize=10), 46), "3", fontsize=7)
+        page.insert_text((78, 50), "and more", fontsize=10)
+
+    assert parse(saved(write), Limits()).text == "units3 and more"
+
+
+def test_cells_are_kept_apart_and_columns_read_one_after_the_other(parse: Parse) -> None:
+    def write(page: Any) -> None:
+        for row in range(6):
+            for side, x in (("left", 20), ("right", 220)):
+                page.insert_text((x, 60 + 12 * row), f"{side} {row} of a column of prose that runs on", fontsize=8)
+
+    text = parse(saved(write), Limits()).text
+    assert text.index("left 5") < text.index("right 0")
+
+
+def test_what_a_form_s_script_would_do_is_not_done(parse: Parse) -> None:
+    document = pymupdf.open("pdf", saved(says("words")))
+    document.xref_set_key(document.pdf_catalog(), "OpenAction", "<</S/JavaScript/JS(this.addField\\('evil', 'text', 0, [0,0,9,9]\\))>>")
+    assert "JavaScript" in document.xref_object(document.pdf_catalog())
+    assert parse(document.tobytes(), Limits()).text == "words"
+
+
+@pytest.mark.parametrize("library", ["pymupdf", "pypdfium2"])
+def test_one_engine_reads_without_the_other(library: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(saved(says("words")))
+    parser, other = ("pdf", "pypdfium2") if library == "pymupdf" else ("pdfium", "pymupdf")
+    program = (
+        f"import sys; sys.modules[{other!r}] = None; sys.modules['fitz'] = None;"
+        "from pathlib import Path; from ingest.worker import answer; from ingest.types import Limits;"
+        f"print(answer(Path({str(tmp_path / 'a.pdf')!r}), {parser!r}, Limits())['text'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "words\n"
+
+
+@pytest.mark.parametrize("parser", ["pdf", "pdfium"])
+def test_an_engine_that_is_not_installed_says_so(parser: str, tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(saved(says("words")))
+    program = (
+        "import sys; sys.modules['pymupdf'] = None; sys.modules['pypdfium2'] = None;"
+        "from pathlib import Path; from ingest.worker import answer; from ingest.types import Limits;"
+        f"reply = answer(Path({str(tmp_path / 'a.pdf')!r}), {parser!r}, Limits()); print(reply['error'], reply['message'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("UnsupportedType the library pymupdf" if parser == "pdf" else "UnsupportedType the library pypdfium2")
+    assert "pdf_engine" in done.stdout
 
 
 def test_text_that_nobody_could_read_is_noted() -> None:
     whole, garbled = Parsed("plain", ()), Parsed("a\ufffd\ue000\uf8ff", ())
-    assert pdf._checked(whole).notes == ()
-    assert pdf._checked(garbled).notes == ("3 of 4 characters are unreadable: its fonts do not say which letters they draw",)
+    assert printed._checked(whole).notes == ()
+    assert printed._checked(garbled).notes == ("3 of 4 characters are unreadable: its fonts do not say which letters they draw",)
+    lost = Parsed("much text and one \ufffd", ())
+    assert printed._checked(lost).notes == ("1 of 15 characters show as \ufffd: its fonts do not say which letters they draw",)
