@@ -17,6 +17,7 @@ from .kamera_command import add_kamera, add_patch
 from .load.command import add as add_load
 from .longbench.command import add as add_longbench
 from .questions.command import add as add_questions
+from .recall_command import add as add_recall
 from .records import HELD_OUT
 from .report.command import add as add_report
 
@@ -70,6 +71,7 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     add_questions(group)
     add_kamera(group, _positive)
     add_report(group)
+    add_recall(group)
 
 
 def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

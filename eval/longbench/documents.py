@@ -42,7 +42,7 @@ def rows_of(questions: Path, folder: Path, words: int, language: str = "en") -> 
     """
     rows, passed = [], []
     loaded: dict[str, Document | None] = {}
-    for number, asked in _questions(questions):
+    for number, asked in questions_of(questions):
         if asked["language"] != language:
             continue
         name = str(asked["doc"])
@@ -79,7 +79,8 @@ def _find(text: str, answer: str, low: int, high: int) -> int | None:
     return found.start() if found else None
 
 
-def _questions(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def questions_of(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """(line number, question) of a jsonl file. Raises NoData and BadRecord, as `rows_of`."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
