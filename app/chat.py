@@ -8,17 +8,15 @@ from __future__ import annotations
 import argparse
 import io
 import secrets
-import signal
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
-from types import FrameType
+from contextlib import closing, suppress
 
 from . import printed
 from .ask import answer
 from .errors import BadRequest, UnknownConversation
 from .house import House
+from .interrupt import answered, stop_asked
 from .options import settings_of
 from .types import Answer, Done, Failed, Token
 from .words import collection_name, question_text
@@ -78,7 +76,7 @@ class Chat:
 
     def ask(self, text: str) -> bool:
         """One question; whether there was an answer."""
-        with _interrupt() as cancel:
+        with stop_asked() as cancel:
             question = self.house.question(text, self.collection, conversation=self.name)
             with closing(answer(question, self.house, cancel)) as walk:  # type: ignore[type-var]
                 for event in walk:
@@ -121,27 +119,8 @@ def _lines() -> Iterator[str]:
         try:
             yield input("› ")
         except KeyboardInterrupt:
+            answered()
             print()
         except EOFError:
             print()
             return
-
-
-@contextmanager
-def _interrupt() -> Iterator[threading.Event]:
-    """While open, Ctrl-C sets the event that is yielded: the answer stops, the chat goes on. A second one interrupts at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked  # only the main thread may handle signals
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        asked.set()
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-    signal.signal(signal.SIGINT, stop)
-    try:
-        yield asked
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -8,15 +8,13 @@ from __future__ import annotations
 import argparse
 import io
 import os
-import signal
 import sys
-import threading
 import traceback
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import Any
+
+from .interrupt import interrupted, leaving, remembered
 
 Subparsers = Any  # argparse keeps the name of its class to itself
 # `app.errors.STOPPED`, before that can be imported.
@@ -49,10 +47,10 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     estimate.add_argument("--collection", help="a collection they would go into: what it has already is left out")
     estimate.add_argument("--replace", action="store_true", help="as with ingest: a file takes the place of another one of its name")
     estimate.add_argument(
-        "--files", type=_positive, default=200, help="files that are laid out: the largest, and as many of all sizes; default: %(default)s"
+        "--files", type=positive, default=200, help="files that are laid out: the largest, and as many of all sizes; default: %(default)s"
     )
-    estimate.add_argument("--sheets", type=_positive, default=2000, help="pages that are drawn, over all of them; default: %(default)s")
-    estimate.add_argument("--pages", type=_positive, default=8, help="pages compiled at each DPI, in whole batches; default: %(default)s")
+    estimate.add_argument("--sheets", type=positive, default=2000, help="pages that are drawn, over all of them; default: %(default)s")
+    estimate.add_argument("--pages", type=positive, default=8, help="pages compiled at each DPI, in whole batches; default: %(default)s")
     estimate.add_argument("--json", action="store_true", help="print one JSON document")
     add_settings(estimate, *options.HOME, *options.MODEL, *options.INGEST, "patch_policy", "patch_rank")
 
@@ -108,7 +106,17 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     patch.add_argument("--json", action="store_true", help="print one JSON document")
     add_settings(patch, *options.HOME, *options.MODEL, "batch", "patch_rank")
 
-    config = _add(subparsers, "config", commands.config, "show the settings and where each came from")
+    key = _add(subparsers, "key", commands.key, "make, list or revoke API keys; once there is one, the server asks for keys")
+    key.add_argument("act", choices=["create", "list", "revoke"])
+    key.add_argument("which", nargs="?", metavar="ID|NAME", help="revoke: the key")
+    key.add_argument("--name", help="create: whose it is, or what for")
+    key.add_argument("--scopes", default="read,ask", help="create: read, ask and write, separated by commas; default: %(default)s")
+    key.add_argument("--expires", type=positive, metavar="DAYS", help="create: days that it is good for; default: for good")
+    key.add_argument("--json", action="store_true", help="print one JSON document")
+    add_settings(key, *options.HOME)
+
+    config = _add(subparsers, "config", commands.config, "show the settings and where each came from, or check them and all they need")
+    config.add_argument("act", nargs="?", choices=["show", "check"], default="show", help="check: name every problem; default: %(default)s")
     config.add_argument("--json", action="store_true", help="print one JSON document")
     add_settings(config, *options.HOME, *options.MODEL, *options.ASK, *options.CHAT, *options.SERVE, *options.INGEST, *options.PATCH)
     return parser, subparsers
@@ -142,39 +150,18 @@ def version() -> str:
     return metadata.version("quire")
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
+def positive(text: str) -> int:
+    """A whole number from 1, for argparse."""
+    if not (text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text}: a whole number from 1")
-    return value
+    return int(text)
 
 
 def interruptible(work: Callable[[], int]) -> int:
-    """Do the work that stands before a command: imports and parsing. Ctrl-C ends it with a line and 130, on the spot.
+    """Do the work that stands before a command: imports and parsing. Ctrl-C ends it with a line and 130, on the spot."""
 
-    An exception would not do: some libraries make an error of their own out of it while they are imported. Nothing is open yet.
-    """
-
-    def leave(*_: object) -> None:
-        os.write(2, _STOPPED.encode())
-        os._exit(INTERRUPTED)
-
-    with _on_interrupt(leave):
+    with leaving(_STOPPED, INTERRUPTED):
         return work()
-
-
-@contextmanager
-def _on_interrupt(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Ctrl-C goes to `handler` while open; not where a shell has set it to be ignored, nor in a thread, which may not ask for it."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -186,18 +173,11 @@ def run(args: argparse.Namespace) -> int:
         if isinstance(stream, io.TextIOWrapper):
             # A file's name that is no Unicode, or a terminal that knows few letters, must not cost a person the whole report.
             stream.reconfigure(errors="backslashreplace")
-    interrupts: list[int] = []
-
-    def interrupt(number: int, frame: FrameType | None) -> None:
-        interrupts.append(number)
-        raise KeyboardInterrupt
-
-    with _on_interrupt(interrupt):
-        return _run(args, interrupts)
+    with remembered():
+        return _run(args)
 
 
-def _run(args: argparse.Namespace, interrupts: Sequence[int]) -> int:
-    """`interrupts` grows with every Ctrl-C: an error behind one is most likely what a library has made of it."""
+def _run(args: argparse.Namespace) -> int:
     from .errors import UNKNOWN, known, row_of
 
     try:
@@ -212,7 +192,7 @@ def _run(args: argparse.Namespace, interrupts: Sequence[int]) -> int:
         print(_STOPPED, end="", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        if interrupts:
+        if interrupted():
             print(_STOPPED, end="", file=sys.stderr)
             return INTERRUPTED
         if os.environ.get("QUIRE_DEBUG") == "1":

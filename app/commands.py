@@ -110,11 +110,22 @@ def documents(args: argparse.Namespace) -> int:
 
 
 def collections(args: argparse.Namespace) -> int:
-    from . import printed, wire
+    from . import printed
 
     with _catalogue(args) as catalogue:
-        rows = [(row, len(catalogue.documents(row.name)), len(catalogue.page_keys(row.name))) for row in catalogue.collections()]
-    print(_json([wire.collection(*row).model_dump() for row in rows]) if args.json else printed.collections(rows))
+        rows = [(row, catalogue.counts(row.name)) for row in catalogue.collections()]
+    told = [(row, counts.documents, counts.pages) for row, counts in rows]
+    if args.json:
+        print(
+            _json(
+                [
+                    {"name": row.name, "documents": documents, "pages": pages, "model": row.model_name, "pinned": row.pinned}
+                    for row, documents, pages in told
+                ]
+            )
+        )
+    else:
+        print(printed.collections(told))
     return 0
 
 
@@ -165,10 +176,20 @@ def repair(args: argparse.Namespace) -> int:
     return 0
 
 
+def key(args: argparse.Namespace) -> int:
+    from .keys_command import key as run_key
+
+    return run_key(args)
+
+
 def config(args: argparse.Namespace) -> int:
     from . import printed
     from .settings import PREFIX, origins, strangers
 
+    if args.act == "check":
+        from .check import check as run_check
+
+        return run_check(args)
     settings = settings_of(args)
     sources = origins(settings, overrides(args))
     values = settings.model_dump(mode="json")

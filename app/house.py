@@ -41,7 +41,7 @@ class House:
         self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
         self.watch = Watch()
         self.lane = Lane(settings.queue)
-        self.jobs = JobQueue(workshop, self.watch.progress)
+        self.jobs = JobQueue(workshop, settings.upload_queue, self.watch.progress)
         self.holdings = Holdings(workshop)
         self.conversations = Conversations(self)
         self.holdings = Holdings(workshop)

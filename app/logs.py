@@ -27,7 +27,7 @@ _Told = tuple[type[BaseException], BaseException, TracebackType | None] | tuple[
 
 
 class _Lines(logging.Formatter):
-    converter = time.gmtime
+    converter = time.gmtime  # type: ignore[assignment]
 
     def formatException(self, ei: _Told) -> str:  # noqa: N802
         return faults(ei[1]) if ei[1] is not None else ""

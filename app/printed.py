@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
-from ingest.remove import Removal
 from ingest.types import Report
 from retrieval.types import CollectionRow, DocumentRow
 
 from .types import Answer, Citation, PatchUse
+
+if TYPE_CHECKING:
+    from ingest.remove import Removal  # brings torch with it
 
 _BIDI = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -105,8 +108,8 @@ def documents(rows: Iterable[DocumentRow]) -> str:
 def collections(rows: Iterable[tuple[CollectionRow, int, int]]) -> str:
     """Each collection with its numbers of documents and pages."""
     return table(
-        ("name", "documents", "pages", "model"),
-        [(row.name, f"{n:,}", f"{pages:,}", row.model_name) for row, n, pages in rows],
+        ("name", "documents", "pages", "model", "kept"),
+        [(row.name, f"{n:,}", f"{pages:,}", row.model_name, "pinned" if row.pinned else "") for row, n, pages in rows],
     )
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import FrameType
 from typing import Any
 
 from tqdm import tqdm
 
 from ingest.types import Progress
 
+from .interrupt import stop_asked
 from .printed import plain
 
 
@@ -48,20 +46,5 @@ class Bar:
 @contextmanager
 def stop_on_interrupt() -> Iterator[Callable[[], bool]]:
     """While open, the first Ctrl-C sets the flag that is yielded, so that nothing is left half done; the second one interrupts at once."""
-    asked = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield asked.is_set  # only the main thread may handle signals
-        return
-    before = signal.getsignal(signal.SIGINT)
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        asked.set()
-        # Not `before`: a shell that started us in the background has set that to "ignore".
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        print("\nquire: stopping after this batch; Ctrl-C again stops at once", file=sys.stderr)
-
-    signal.signal(signal.SIGINT, stop)
-    try:
+    with stop_asked("\nquire: stopping after this batch; Ctrl-C again stops at once") as asked:
         yield asked.is_set
-    finally:
-        signal.signal(signal.SIGINT, before)

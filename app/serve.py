@@ -46,7 +46,7 @@ def serve(settings: Settings) -> int:
         failures.append(error)
         server.should_exit = True
 
-    listener = _bind(settings)
+    listener = listen(settings)
     app = create_app(settings, on_failure=stop)
     config = uvicorn.Config(
         app,
@@ -114,7 +114,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
 
-def _bind(settings: Settings) -> socket.socket:
+def listen(settings: Settings) -> socket.socket:
     """A listening socket, taken before the model is loaded: a port in use should be told at once."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)

@@ -219,21 +219,29 @@ def read_file(path: Path, named: bool) -> dict[str, Any]:
 
     Raises BadSettings: no such file, no TOML, or a key that is no setting.
     """
+    found, problems = sift_file(path, named)
+    if problems:
+        raise BadSettings(problems[0])
+    return found
+
+
+def sift_file(path: Path, named: bool) -> tuple[dict[str, Any], list[str]]:
+    """The file's keys that are settings, and a sentence for everything else that is wrong with it."""
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        if named:
-            raise BadSettings(f"{path}: there is no such settings file") from None
-        return {}
+        return {}, [f"{path}: there is no such settings file"] if named else []
     except (OSError, ValueError) as error:
-        raise BadSettings(f"{path}: {error}") from error
-    for key in found:
+        return {}, [f"{path}: {error}"]
+    problems = []
+    for key in list(found):
         # A file that is found through the home cannot say where the home is.
         if key not in Settings.model_fields or key == "config" or (key == "home" and not named):
+            del found[key]
             close = difflib.get_close_matches(key, Settings.model_fields, n=1)
             hint = f"did you mean {close[0]!r}? " if close and close[0] != key else ""
-            raise BadSettings(f"{path}: {key!r} is not a setting of this file; {hint}`quire config` lists them all")
-    return found
+            problems.append(f"{path}: {key!r} is not a setting of this file; {hint}`quire config` lists them all")
+    return found, problems
 
 
 def read_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
@@ -242,11 +250,19 @@ def read_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        name = str(problem["loc"][0]) if problem["loc"] else ""
-        if not name:
-            raise BadSettings(f"the settings do not fit together: {problem['msg'].removeprefix('Value error, ')}") from None
-        raise BadSettings(f"{name} = {problem['input']!r} ({_source(name, given)}): {problem['msg']}") from None
+        raise BadSettings(told(error, given)[0][1]) from None
+
+
+def told(error: ValidationError, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Each problem as the setting's name ("": it is of several) and a sentence with value and source."""
+    problems = []
+    for problem in error.errors(include_url=False):
+        name, message = str(problem["loc"][0]) if problem["loc"] else "", problem["msg"].removeprefix("Value error, ")
+        if name:
+            problems.append((name, f"{name} = {problem['input']!r} ({_source(name, given)}): {message}"))
+        else:
+            problems.append(("", f"the settings do not fit together: {message}"))
+    return problems
 
 
 def origins(settings: Settings, overrides: Mapping[str, Any] | None = None) -> dict[str, str]:
@@ -259,6 +275,16 @@ def origins(settings: Settings, overrides: Mapping[str, Any] | None = None) -> d
         return found if found != "file" else str(settings.file) if name in in_file else "default"
 
     return {name: origin(name) for name in Settings.model_fields}
+
+
+def file_of(given: Mapping[str, Any]) -> tuple[Path, bool]:
+    """Where the settings file is looked for, by command line and environment alone, and whether somebody named it."""
+
+    def said(name: str) -> str | None:
+        return given.get(name) or os.environ.get(PREFIX + name.upper()) or None
+
+    config = said("config")
+    return (Path(config) if config else Path(said("home") or "~/.quire") / FILE).expanduser(), config is not None
 
 
 def strangers(environ: Mapping[str, str] = os.environ) -> list[str]:
