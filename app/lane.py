@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .errors import Busy
+from .errors import Busy, ShuttingDown
 
 
 class Lane:
@@ -16,6 +16,7 @@ class Lane:
         self.waiting = waiting
         self._changed = threading.Condition()
         self._line: list[object] = []
+        self._closed = False
 
     @property
     def length(self) -> int:
@@ -28,15 +29,18 @@ class Lane:
 
         Raises:
             Busy: more asks wait than may.
+            ShuttingDown: the lane is closed, also for those that wait.
         """
         ticket = object()
         with self._changed:
+            self._refuse()
             if len(self._line) > self.waiting:
                 raise Busy(f"{len(self._line) - 1} questions are waiting already, the limit (queue); try again in a few seconds")
             self._line.append(ticket)
         try:
             with self._changed:
                 while self._line[0] is not ticket:
+                    self._refuse()
                     if cancel is not None and cancel.is_set():
                         break
                     self._changed.wait(0.1)
@@ -47,12 +51,19 @@ class Lane:
                 self._line.remove(ticket)
                 self._changed.notify_all()
 
+    def close(self, timeout: float = 5.0) -> bool:
+        """Give no more turns, and wait for the one that is taken; whether it ended in time. What it works with can be closed then."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+            return self._changed.wait_for(lambda: not self._line, timeout)
+
     @contextmanager
     def spare(self) -> Iterator[bool]:
         """The turn, if nobody wants it now: for work that can wait. Yields False at once where somebody does."""
         ticket = object()
         with self._changed:
-            ours = not self._line
+            ours = not self._line and not self._closed
             if ours:
                 self._line.append(ticket)
         try:
@@ -62,3 +73,7 @@ class Lane:
                 with self._changed:
                     self._line.remove(ticket)
                     self._changed.notify_all()
+
+    def _refuse(self) -> None:
+        if self._closed:
+            raise ShuttingDown("the house is being closed: ask again in a few seconds")

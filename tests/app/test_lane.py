@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from app.errors import Busy
+from app.errors import Busy, ShuttingDown
 from app.lane import Lane
 
 
@@ -75,3 +75,34 @@ def test_work_that_can_wait_gets_the_turn_only_where_nobody_wants_it() -> None:
         with lane.turn(cancel) as given:
             assert given is False  # a question waits until that work is done
     assert lane.length == 0
+
+
+def test_a_closed_lane_gives_no_turn_and_says_whether_the_last_one_ended() -> None:
+    lane, let_go, waited = Lane(4), threading.Event(), []
+
+    def ask(ready: threading.Event) -> None:
+        try:
+            with lane.turn():
+                ready.set()
+                let_go.wait(20)
+        except ShuttingDown as error:
+            waited.append(error)
+
+    ready = threading.Event()
+    first = threading.Thread(target=ask, args=(ready,))
+    first.start()
+    ready.wait(20)
+    second = threading.Thread(target=ask, args=(threading.Event(),))
+    second.start()
+    while lane.length < 2:
+        time.sleep(0.001)
+    assert lane.close(timeout=0.01) is False
+    second.join()
+    assert len(waited) == 1
+    with pytest.raises(ShuttingDown), lane.turn():
+        pass
+    with lane.spare() as ours:
+        assert ours is False
+    let_go.set()
+    assert lane.close(timeout=20) is True
+    first.join()
