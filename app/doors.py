@@ -83,7 +83,7 @@ class Doors:
             if allowed := self.entrance.preflight(scope["method"], headers):
                 await answer(Response(status_code=204, headers=allowed))
                 return
-            key = self.entrance.admit(scope["method"], at, headers, (scope.get("client") or ("",))[0]).key
+            key = scope["state"]["key"] = self.entrance.admit(scope["method"], at, headers, (scope.get("client") or ("",))[0]).key
             body.check(headers)
             await self.closing.carry(self.app, at.template, scope, body.receive, guarded)
         except AppError as error:
@@ -109,6 +109,8 @@ class Doors:
     def _limit(self, at: Place) -> int:
         if at.template in UPLOADS:
             return self.settings.upload_bytes + FRAMING + 1024 * self.settings.request_files
+        if at.template == "/v1/documents/text":
+            return self.settings.upload_bytes + FRAMING
         # JSON may spell a character in twelve bytes; a question that is too long should reach the walk, which says so in characters.
         return max(2 * 1024 * 1024, 12 * self.settings.question_chars + FRAMING)
 

@@ -2,24 +2,43 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
-from typing import Annotated, Any
+from typing import Annotated, Any, BinaryIO
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Header, Query
 from fastapi.concurrency import run_in_threadpool
-from starlette.datastructures import FormData, UploadFile
-from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
+from starlette.responses import Response
+
+from ingest.errors import TooLarge
 
 from . import bodies, bodies_documents, paging, wire
 from .deps import House, HouseDep, SettingsDep
-from .errors import BadRequest, TooManyFiles, known
+from .errors import BadRequest, known
+from .form import read_form
 from .schema import problems
 from .words import COLLECTION, collection_name
 
 router = APIRouter(prefix="/documents", tags=["documents"])
 Collection = Annotated[str, Query(max_length=64, description="The collection's name.")]
 Part = Annotated[str | None, Query(max_length=255, description="Only documents with this in their name, in capitals or not.")]
+
+Key = Annotated[
+    str | None,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=255,
+        pattern=r"^[\x21-\x7e]+$",
+        description="A name of your own for this request. Sent again with the same content within a day, it gives the same jobs (200); "
+        "with other content it is refused (409).",
+    ),
+]
+_REPLAY = {
+    "headers": {"Idempotent-Replay": {"description": "true: nothing was queued anew.", "schema": {"type": "string", "enum": ["true"]}}},
+    "description": "The jobs of the earlier request with this Idempotency-Key.",
+}
 
 # The form is read by hand, file by file and counted; so its shape is told by hand as well.
 _FORM: dict[str, Any] = {
@@ -30,6 +49,7 @@ _FORM: dict[str, Any] = {
                 "schema": {
                     "type": "object",
                     "required": ["files"],
+                    "additionalProperties": False,
                     "properties": {
                         "files": {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}},
                         "collection": {"type": "string", "default": "default", "pattern": COLLECTION, "maxLength": 64},
@@ -48,53 +68,58 @@ _FORM: dict[str, Any] = {
     response_model=bodies_documents.Jobs,
     operation_id="upload_documents",
     openapi_extra=_FORM,
-    responses=problems(409, 415, 507),
+    responses={200: {"model": bodies_documents.Jobs, **_REPLAY}, **problems(409, 507)},
 )
-async def upload(request: Request, house: HouseDep, settings: SettingsDep) -> bodies_documents.Jobs:
-    """Keep files and queue them. A file that is refused is a failed job, and the others go on; a single one is the error itself."""
-    form = await _form(request, settings.request_files)
+async def upload(request: Request, response: Response, house: HouseDep, settings: SettingsDep, key: Key = None) -> bodies_documents.Jobs:
+    """Keep files and queue them. A file that is refused is a failed job, and the others go on; a single one is the error itself.
+
+    A zip makes one job, which tells what became of each file in it.
+    """
+    form = await read_form(request, house.workshop.home.spool, settings.request_files, settings.file_bytes)
     try:
-        collection = collection_name(_word(form, "collection", "default"))
-        replace = _truth(_word(form, "replace", "false"))
-        uploads = [item for item in form.getlist("files") if isinstance(item, UploadFile)]
-        if not uploads:
-            raise BadRequest("the form has no files: send one or more under the name files", {"files": "missing"})
-        return bodies_documents.Jobs(
-            jobs=[await run_in_threadpool(_take, house, item, collection, replace, len(uploads) == 1) for item in uploads]
-        )
+        collection = collection_name(form.words.get("collection", "default"))
+        replace = _truth(form.words.get("replace", "false"))
+        submitted = await run_in_threadpool(house.jobs.submit_all, form.files, collection, replace, _key(request, key))
     finally:
-        await form.close()
+        form.close()
+    if submitted.replayed:
+        _replayed(response)
+    return bodies_documents.Jobs(jobs=[wire.job(row) for row in submitted.jobs])
 
 
-def _take(house: House, item: UploadFile, collection: str, replace: bool, alone: bool) -> bodies_documents.Job:
-    try:
-        return wire.job(house.jobs.submit(item.filename or "", item.file, collection, replace))
-    except Exception as error:
-        found = known(error)
-        if alone or found is None:
-            raise
-        return wire.refused(item.filename or "", collection, type(found).__name__, str(found))
+@router.post(
+    "/text",
+    status_code=202,
+    response_model=bodies_documents.Job,
+    operation_id="upload_text",
+    responses={200: {"model": bodies_documents.Job, **_REPLAY}, **problems(409, 507)},
+)
+def text(
+    request: Request,
+    response: Response,
+    house: HouseDep,
+    settings: SettingsDep,
+    sent: bodies_documents.TextRequest,
+    key: Key = None,
+) -> bodies_documents.Job:
+    """Keep a text under its title and queue it."""
+    if len(sent.text) > settings.text_chars:
+        raise TooLarge(f"the text has {len(sent.text):,} characters, the limit is {settings.text_chars:,} (text_chars); split it")
+    files: list[tuple[str, BinaryIO]] = [(_titled(sent), io.BytesIO(sent.text.encode()))]
+    submitted = house.jobs.submit_all(files, sent.collection, sent.replace, _key(request, key))
+    if submitted.replayed:
+        _replayed(response)
+    return wire.job(submitted.jobs[0])
 
 
-async def _form(request: Request, files: int) -> FormData:
-    if not request.headers.get("content-type", "").startswith("multipart/form-data"):
-        raise BadRequest("send the files as multipart/form-data", {"files": "missing"})
-    try:
-        return await MultiPartParser(request.headers, request.stream(), max_files=files, max_fields=16).parse()
-    except MultiPartException as error:
-        if error.message.startswith("Too many files"):
-            raise TooManyFiles(f"more than {files} files in one upload, the limit (request_files); send them in several") from error
-        raise BadRequest(f"the form cannot be read: {error.message}") from error
-    except KeyError as error:
-        # The parser takes the boundary for granted.
-        raise BadRequest("the form has no boundary in its Content-Type") from error
+def _key(request: Request, key: str | None) -> str:
+    """Two callers' requests never meet, whatever names they choose; and what they chose is not kept as it came."""
+    return hashlib.sha256(f"{getattr(request.state, 'key', '')} {key}".encode()).hexdigest() if key else ""
 
 
-def _word(form: FormData, name: str, default: str) -> str:
-    value = form.get(name, default)
-    if not isinstance(value, str):
-        raise BadRequest(f"{name} is a word, not a file", {name: "not a file"})
-    return value
+def _replayed(response: Response) -> None:
+    response.status_code = 200
+    response.headers["Idempotent-Replay"] = "true"
 
 
 def _truth(word: str) -> bool:
@@ -103,21 +128,9 @@ def _truth(word: str) -> bool:
     return word == "true"
 
 
-@router.post(
-    "/text",
-    status_code=202,
-    response_model=bodies_documents.Job,
-    operation_id="upload_text",
-    responses=problems(409, 507),
-)
-def text(house: HouseDep, sent: bodies_documents.TextRequest) -> bodies_documents.Job:
-    """Keep a text under its title and queue it."""
-    return wire.job(house.jobs.submit(_named(sent), io.BytesIO(sent.text.encode()), sent.collection, sent.replace))
-
-
-def _named(sent: bodies_documents.TextRequest) -> str:
+def _titled(sent: bodies_documents.TextRequest) -> str:
     suffix = ".md" if sent.media == "text/markdown" else ".txt"
-    return sent.title if sent.title.endswith(suffix) else sent.title + suffix
+    return sent.title if sent.title.lower().endswith(suffix) else sent.title + suffix
 
 
 @router.get("", response_model=bodies_documents.Documents, operation_id="list_documents", responses=problems(404))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -28,14 +27,6 @@ def job(row: JobRow) -> bodies_documents.Job:
     # The spool's name stays at home: it is nobody's business where an upload waits.
     told = {name: value for name, value in asdict(row).items() if name not in ("spool", "number")}
     return bodies_documents.Job.model_validate({**told, "created": _moment(row.created), "updated": _moment(row.updated)})
-
-
-def refused(name: str, collection: str, kind: str, message: str) -> bodies_documents.Job:
-    """A file that was turned away at the door: a failed job without an id, for nothing of it is kept."""
-    now = _moment(time.time())
-    return bodies_documents.Job(
-        id="", collection=collection, name=name, state="failed", error=message, detail={"type": kind}, created=now, updated=now
-    )
 
 
 def _moment(seconds: float) -> datetime:

@@ -121,11 +121,6 @@ def test_a_job_does_not_say_where_its_upload_waits():
     assert told["created"] == "1970-01-01T00:00:00Z"
 
 
-def test_a_refused_file_is_a_failed_job_without_an_id():
-    told = sent(wire.refused("../a", "default", "BadName", "no"))
-    assert (told["id"], told["state"], told["error"], told["detail"]) == ("", "failed", "no", {"type": "BadName"})
-
-
 def test_a_document_lists_its_pages_in_reading_order_with_rows_by_dpi():
     row = DocumentRow("d1", "default", "notes.txt", "/secret/notes.txt", "f" * 64, 10, "text/plain", 9, 1, 1, ("a note",))
     pages = {KEY: PageRow(KEY, 144.0, 72.0, (), REF.rows)}
