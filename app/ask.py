@@ -18,7 +18,7 @@ from .context import Context, keys_of
 from .engine import Decode
 from .errors import AppError, QuestionTooLong
 from .house import House
-from .types import Answer, Done, Event, Failed, Planned, Question, Timings, Token
+from .types import Answer, Compiling, Done, Event, Failed, Planned, Question, Timings, Token
 
 DOMAIN_ERRORS = (AppError, CacheError, IngestError, RendererError, RetrievalError)
 
@@ -68,6 +68,9 @@ def _answer(question: Question, house: House, context: Context, cancel: threadin
     yield Planned(plan, citations)
 
     fetching = time.perf_counter()
+    missing = context.fetch()
+    if missing:
+        yield Compiling(missing)
     context.load()
     loaded = time.perf_counter()
     ids = house.backbone.question_ids(question.text, context.history or question.history)

@@ -6,12 +6,12 @@ from __future__ import annotations
 from typing import Protocol
 
 from cache_compiler.assemble import assemble
-from cache_compiler.choice import Choice
-from cache_compiler.types import Assembly, Fetched
+from cache_compiler.types import Assembly
 from renderer.types import image_key
 from retrieval.types import Plan
 
-from .patched import patch_of, use_of
+from .fetch import Fetch
+from .patched import Chosen, patch_of, use_of
 from .stock import Stock
 from .types import Provenance, Turn
 
@@ -24,8 +24,11 @@ class Context(Protocol):
     def settle(self, plan: Plan) -> Plan:
         """The pages that will be read, in context order: those of the plan, and in a conversation those that stay."""
 
+    def fetch(self) -> tuple[str, ...]:
+        """Fetch the caches that are there; the image keys of those that must be compiled."""
+
     def load(self) -> None:
-        """Fetch caches and patches."""
+        """Compile what was not there, and choose patches."""
 
     def place(self, room: int) -> Assembly:
         """Link the pages, with `room` rows to spare."""
@@ -35,6 +38,9 @@ class Context(Protocol):
 
     def done(self, question: str, answer: str) -> None:
         """The answer is whole: a conversation remembers it."""
+
+    def close(self) -> None:
+        """It is over, one way or another: its pages are let go."""
 
     @property
     def turn(self) -> Turn | None:
@@ -51,21 +57,24 @@ class Fresh:
         self._house = house
         self._plan = Plan((), ())
         self._keys: tuple[str, ...] = ()
-        self._fetched: list[Fetched] = []
-        self._choices: list[Choice | None] = []
+        self._fetch = Fetch(house)
+        self._chosen: list[Chosen] = []
         self._assembly: Assembly | None = None
 
     def settle(self, plan: Plan) -> Plan:
         self._plan, self._keys = plan, keys_of(plan)
         return plan
 
+    def fetch(self) -> tuple[str, ...]:
+        return self._fetch.look(self._keys)
+
     def load(self) -> None:
-        self._fetched = [self._house.store.get(key) for key in self._keys]
-        self._choices = [patch_of(self._house, key, self._keys[:number]) for number, key in enumerate(self._keys)]
+        self._fetch.compile()
+        self._chosen = [patch_of(self._house, key, self._keys[:number]) for number, key in enumerate(self._keys)]
 
     def place(self, room: int) -> Assembly:
-        pages = [item.canonical for item in self._fetched]
-        patches = [choice.patch if choice else None for choice in self._choices]
+        pages = [self._fetch.found[key].canonical for key in self._keys]
+        patches = [chosen.patch for chosen in self._chosen]
         self._assembly = assemble(self._house.backbone, self._house.prefix, pages, room, patches=patches)
         return self._assembly
 
@@ -80,17 +89,26 @@ class Fresh:
                 first=segment.first,
                 last=segment.last,
                 position=segment.anchor.start,
-                patch=use_of(choice.patch, self._keys[:number], choice.tier) if choice else None,
+                patch=use_of(chosen.patch, self._keys[:number], chosen.choice.tier) if chosen.choice else None,
+                note=told(item.note, chosen.note),
             )
-            for number, (pick, item, choice, segment) in enumerate(
-                zip(self._plan.picks, self._fetched, self._choices, self._assembly.segments, strict=True)
+            for number, (pick, item, chosen, segment) in enumerate(
+                zip(self._plan.picks, map(self._fetch.found.__getitem__, self._keys), self._chosen, self._assembly.segments, strict=True)
             )
         )
 
     def done(self, question: str, answer: str) -> None:
         pass
 
+    def close(self) -> None:
+        self._fetch.close()
+
 
 def keys_of(plan: Plan) -> tuple[str, ...]:
     """Image keys of a plan's pages, in context order."""
     return tuple(image_key(pick.page.key, pick.dpi) for pick in plan.picks)
+
+
+def told(*notes: str) -> str:
+    """What there is to say, as one sentence."""
+    return "; ".join(note for note in notes if note)

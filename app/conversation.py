@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from cache_compiler.choice import Choice
 from cache_compiler.patch import Patch
 from cache_compiler.placed import row_bytes
 from cache_compiler.step import Step
-from cache_compiler.types import Assembly, Canonical, Fetched
+from cache_compiler.types import Assembly, Canonical
 from cache_compiler.window import Window
 from retrieval.errors import UnknownDocument
 from retrieval.types import Chunk, Plan
 
-from .context import keys_of
-from .patched import patch_of, use_of
+from .context import keys_of, told
+from .fetch import Fetch
+from .patched import Chosen, patch_of, use_of
 from .stock import Stock
 from .turns import Arrangement, Limits, Standing, arrange
 from .types import Provenance, Tier, Turn
@@ -40,19 +40,18 @@ class Conversation:
         self.turns = 0
         self.standing: dict[str, Standing] = {}
         self.told: list[Told] = []
-        self.fetched: dict[str, Fetched] = {}
-        self.choices: dict[tuple[str, tuple[str, ...]], Choice | None] = {}
+        self.fetch = Fetch(house)
+        self.choices: dict[tuple[str, tuple[str, ...]], Chosen] = {}
         self.window = Window(house.backbone, house.prefix, int(house.settings.window_bytes), self._choose, self._canonical)
         self._seen = -1  # the collection's generation when the window was last held against it
 
     def _choose(self, key: str, before: tuple[str, ...]) -> Patch | None:
         if (key, before) not in self.choices:
             self.choices[key, before] = patch_of(self.house, key, before)
-        choice = self.choices[key, before]
-        return choice.patch if choice else None
+        return self.choices[key, before].patch
 
     def _canonical(self, key: str) -> Canonical:
-        return self.fetched[key].canonical
+        return self.fetch.found[key].canonical
 
     @property
     def turns_told(self) -> int:
@@ -60,12 +59,13 @@ class Conversation:
         backbone = self.house.backbone
         return backbone.card.turns if backbone.template.turn is not None else 0
 
-    def purge(self) -> None:
-        """Leave nothing of documents that were deleted since the last turn: pages, what others absorbed from them, answers read from them."""
+    def purge(self) -> bool:
+        """Leave nothing of documents that were deleted since the last turn: pages, what others absorbed from them, answers read from them.
+        Returns whether there was something of them."""
         catalogue = self.house.catalogue
         generation = catalogue.generation(self.collection)
         if generation == self._seen:
-            return
+            return False
         images = (*self.window.keys, *self.window.evicted)
         owners = {page: self._owner(page) for page in {*map(_page, images), *(page for turn in self.told for page in turn.pages)}}
         gone = {page for page, owner in owners.items() if owner is None}
@@ -75,6 +75,7 @@ class Conversation:
             self.told = [turn for turn in self.told if turn.pages.isdisjoint(gone)]
         self.standing = {key: self._renewed(item, owners[_page(key)]) for key, item in self.standing.items() if _page(key) not in gone}
         self._seen = generation
+        return bool(gone)
 
     def _owner(self, page: str) -> Chunk | None:
         """A chunk of this collection that stands on the page; None when there is none any more."""
@@ -120,9 +121,12 @@ class TurnContext:
         self._keys = keys_of(self._plan)
         return self._plan
 
+    def fetch(self) -> tuple[str, ...]:
+        return self._talk.fetch.look(self._arrangement.new)
+
     def load(self) -> None:
         talk, new = self._talk, self._arrangement.new
-        talk.fetched = {key: talk.house.store.get(key) for key in new}
+        talk.fetch.compile()
         talk.choices = {}
         for key in new:
             before = self._keys[: self._keys.index(key)]
@@ -141,7 +145,7 @@ class TurnContext:
                 self._steps.append(window.evict(*self._arrangement.gone))
             self._recalled = frozenset(window.evicted) & frozenset(self._arrangement.new)
             for key in self._arrangement.new:
-                self._steps.append(window.recall(key) if key in self._recalled else window.admit(talk.fetched[key].canonical))
+                self._steps.append(window.recall(key) if key in self._recalled else window.admit(talk.fetch.found[key].canonical))
         finally:
             # Wherever it stopped, the picks are those of the pages that stand there.
             talk.standing = {key: (before | after)[key] for key in window.keys}
@@ -149,14 +153,14 @@ class TurnContext:
 
     def provenance(self) -> tuple[Provenance, ...]:
         talk, window = self._talk, self._talk.window
-        told = []
+        pages = []
         for number, (pick, key, segment, patch) in enumerate(
             zip(self._plan.picks, self._keys, window.segments, window.patches, strict=True)
         ):
-            item, before = talk.fetched.get(key), self._keys[:number]
-            choice = talk.choices.get((key, before))
-            tier: Tier = choice.tier if choice is not None and choice.patch is patch else "window"
-            told.append(
+            item, before = talk.fetch.found.get(key), self._keys[:number]
+            chosen = talk.choices.get((key, before), Chosen())
+            tier: Tier = chosen.choice.tier if chosen.choice is not None and chosen.patch is patch else "window"
+            pages.append(
                 Provenance(
                     page=pick.page.key,
                     dpi=pick.dpi,
@@ -166,15 +170,22 @@ class TurnContext:
                     last=segment.last,
                     position=segment.anchor.start,
                     patch=use_of(patch, before, tier),
+                    note=told(item.note if item else "", chosen.note),
                 )
             )
-        return tuple(told)
+        return tuple(pages)
 
     def done(self, question: str, answer: str) -> None:
         # What it was told counts as read: an answer may hand on what an earlier one said.
         pages = frozenset(map(_page, self._keys)).union(*(turn.pages for turn in self._told))
         last = self._talk.turns_told
         self._talk.told = [*self._talk.told, Told(question, answer, pages)][-last:] if last else []
+
+    def close(self) -> None:
+        """The pages stand in the window; what they were placed from is let go."""
+        talk = self._talk
+        talk.fetch.close()
+        talk.fetch, talk.choices = Fetch(talk.house), {}
 
     @property
     def turn(self) -> Turn:

@@ -6,7 +6,7 @@ import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from .context import Context, Fresh
 from .conversation import Conversation, TurnContext
@@ -43,7 +43,8 @@ class Conversations:
     def turn(self, question: Question) -> Iterator[Context]:
         """The context of a question: of its conversation, which is begun if it is not there, or of its own. Held inside the lane."""
         if question.conversation is None:
-            yield Fresh(self._house)
+            with closing(Fresh(self._house)) as alone:
+                yield alone
             return
         with self._lock:
             self.require(question.conversation, question.collection)
@@ -52,20 +53,19 @@ class Conversations:
             while len(self._kept) > self._house.settings.conversations:
                 self._kept.popitem(last=False)[1].window.close()
         try:
-            yield TurnContext(talk, question.budget.top_k, question.budget.max_rows)
+            with closing(TurnContext(talk, question.budget.top_k, question.budget.max_rows)) as context:
+                yield context
         finally:
-            talk.fetched, talk.choices = {}, {}
             with self._lock:
                 self._current = None
                 if self._kept.get(talk.name) is not talk:
                     talk.window.close()  # dropped while it was answered
 
-    def purge(self) -> None:
-        """Leave nothing of documents that were deleted in any conversation, idle ones too. Called inside the lane: no turn is under way;
-        and under the lock: nobody drops one meanwhile."""
+    def purge(self) -> int:
+        """Leave nothing of documents that were deleted in any conversation, idle ones too; returns how many had something of them. Called
+        inside the lane: no turn is under way; and under the lock: nobody drops one meanwhile."""
         with self._lock:
-            for talk in self._kept.values():
-                talk.purge()
+            return sum(talk.purge() for talk in self._kept.values())
 
     def drop(self, name: str) -> None:
         """Forget a conversation: its pages, questions and answers. Raises UnknownConversation."""

@@ -13,6 +13,7 @@ from cache_compiler.store import CacheStore
 from cache_compiler.verdict import Verdict
 from ingest.home import Home
 from ingest.jobs import JobQueue
+from ingest.keeper import Keeper
 from ingest.opening import open_workshop
 from ingest.together import PatchWorker
 from ingest.workshop import Workshop
@@ -44,7 +45,8 @@ class House:
         self.jobs = JobQueue(workshop, settings.upload_queue, self.watch.progress)
         self.holdings = Holdings(workshop)
         self.conversations = Conversations(self)
-        self.holdings = Holdings(workshop)
+        # A server starts it; a command that lives for one question does what is left when it closes.
+        self.keeper = Keeper(workshop, self.forget_deleted)
         # People come first: a patch is formed when nobody waits for the model.
         self.patch_worker = PatchWorker(workshop, self.lane.spare)
         self.patch_worker.start()
@@ -66,6 +68,9 @@ class House:
             ram_bytes=settings.ram_bytes,
             limits=settings.limits(),
             policy=settings.policy(),
+            pdf_engine=settings.pdf_engine,
+            ocr=settings.ocr,
+            disk_bytes=settings.disk_bytes,
         )
         try:
             return cls(settings, workshop, admitted(settings, workshop.identity, workshop.store.folder) if gated else None)
@@ -117,18 +122,22 @@ class House:
         sampling = Sampling(_first(max_tokens, settings.max_tokens, card.max_tokens), temperature, top_p, seed, stop)
         return Question(text, collection, budget, sampling, conversation)
 
-    def forget_deleted(self) -> None:
-        """Let idle conversations go of documents that were deleted. Where too many wait for the model it is left to each one's next turn,
-        which looks before it answers."""
+    def forget_deleted(self) -> int:
+        """Let what is in memory go of documents that were deleted: indexes, and idle conversations; returns how many of these had something
+        of them. Where too many wait for the model, conversations are left to each one's next turn, which looks before it answers."""
+        self.retriever.forget_changed()
         if not len(self.conversations):
-            return  # nothing to let go of: no reason to stand in line
+            return 0  # nothing to let go of: no reason to stand in line
         with contextlib.suppress(Busy), self.lane.turn():
-            self.conversations.purge()
+            return self.conversations.purge()
+        return 0
 
     def close(self) -> None:
         """Stop the background work and close the catalogue; a job in hand goes on when the next process starts."""
+        self.lane.close()
         self.jobs.stop()
         self.patch_worker.close()
+        self.keeper.close()
         self.conversations.close()
         self.workshop.close()
 

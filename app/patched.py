@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from cache_compiler.choice import Choice, patch_for
+from cache_compiler.choice import Choice, look_up
 from cache_compiler.patch import Patch
 
 from .stock import Stock
 from .types import PatchUse, Tier
 
 
-def patch_of(house: Stock, page: str, before: Sequence[str]) -> Choice | None:
+@dataclass(frozen=True)
+class Chosen:
+    """The patch of a page for those before it, if there is one, and what an answer should say of those that were passed over."""
+
+    choice: Choice | None = None
+    note: str = ""
+
+    @property
+    def patch(self) -> Patch | None:
+        return self.choice.patch if self.choice else None
+
+
+def patch_of(house: Stock, page: str, before: Sequence[str]) -> Chosen:
     """The best stored patch of a page for those before it; none is looked for where `patch_policy` is off, or nothing stands before it."""
     if not before or house.settings.patch_policy == "off":
-        return None
-    return patch_for(house.store.patches, page, before, house.settings.patch_missing)
+        return Chosen()
+    choice, damaged = look_up(house.store.patches, page, before, house.settings.patch_missing)
+    if not damaged:
+        return Chosen(choice)
+    told = "a patch of it is damaged and was" if len(damaged) == 1 else f"{len(damaged)} patches of it are damaged and were"
+    return Chosen(choice, f"{told} passed over; `quire repair` puts that right")
 
 
 def use_of(patch: Patch | None, before: Sequence[str], tier: Tier) -> PatchUse | None:

@@ -7,6 +7,8 @@ from typing import Protocol
 from cache_compiler.backbone import Backbone
 from cache_compiler.prefix import Prefix
 from cache_compiler.store import CacheStore
+from ingest.keeper import Keeper
+from ingest.workshop import Workshop
 from retrieval.catalogue import Catalogue
 
 from .settings import Settings
@@ -16,6 +18,8 @@ class Stock(Protocol):
     """`House` is one; a test may bring another."""
 
     settings: Settings
+    workshop: Workshop
+    keeper: Keeper
 
     @property
     def backbone(self) -> Backbone: ...

@@ -43,8 +43,13 @@ def patch_for(store: PatchStore, page: str, antecedents: Sequence[str], missing:
     An answer does not fail for a patch: one that vanishes meanwhile was not there, and a damaged one, or another model's, is passed over
     for the next best; that is logged with its cure and named in `damaged`. Raises nothing.
     """
+    return look_up(store, page, antecedents, missing)[0]
+
+
+def look_up(store: PatchStore, page: str, antecedents: Sequence[str], missing: int = 1) -> tuple[Choice | None, tuple[str, ...]]:
+    """As `patch_for`, with the damaged ones that were passed over though none was left to take."""
     if not antecedents:
-        return None  # the leading page: its canonical is exact
+        return None, ()  # the leading page: its canonical is exact
     listing = store.listing(page)
     damaged = [f"{page}/{name}" for name in listing.damaged]
     for name in damaged:
@@ -59,8 +64,8 @@ def patch_for(store: PatchStore, page: str, antecedents: Sequence[str], missing:
             damaged.append(f"{page}/{key.digest}")
             continue
         match: Match = "subset" if lacking else "exact" if key.kind == "exact" else "orbit"
-        return Choice(found.patch, match, lacking, found.tier, found.bytes_read, tuple(damaged))
-    return None
+        return Choice(found.patch, match, lacking, found.tier, found.bytes_read, tuple(damaged)), tuple(damaged)
+    return None, tuple(damaged)
 
 
 def choose(store: PatchStore, pages: Sequence[str], missing: int = 1) -> list[Choice | None]:

@@ -51,6 +51,15 @@ class RamLayer(Generic[T]):
                 self._forget(next(iter(self._kept)))
         return copy
 
+    def keep_only(self, there: Callable[[str], bool]) -> int:
+        """Drop every key that is not `there` any more; returns how many. What another process deleted must not stay until it is asked for."""
+        with self._lock:
+            keys = list(self._kept)
+        gone = [key for key in keys if not there(key)]
+        for key in gone:
+            self.drop(key)
+        return len(gone)
+
     def drop(self, key: str) -> None:
         with self._lock:
             self._forget(key)

@@ -29,6 +29,7 @@ def open_workshop(
     policy: Policy | None = None,
     pdf_engine: str = "pymupdf",
     ocr: str = "auto",
+    disk_bytes: int | None = None,
 ) -> Workshop:
     """Open a home for a loaded model. `style` None: the one that the model's card names. Unfinished deletions are finished.
 
@@ -51,6 +52,7 @@ def open_workshop(
         policy=policy or Policy(),
         pdf_engine=pdf_engine,
         ocr=ocr,
+        disk_bytes=disk_bytes,
     )
     finish_removals(workshop)
     return workshop

@@ -44,6 +44,8 @@ class Workshop:
     pdf_engine: str = "pymupdf"
     # "auto": text is looked for on pictures where an engine is installed; "off": never.
     ocr: str = "auto"
+    # What caches, images and patches may take on the disk; None: all of it.
+    disk_bytes: int | None = None
 
     @cached_property
     def prefix(self) -> Prefix:

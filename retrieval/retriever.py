@@ -61,6 +61,13 @@ class Retriever:
             self._open[collection] = (generation, index)
             return index
 
+    def forget_changed(self) -> None:
+        """Drop the indexes in memory that are not up to the catalogue: they may hold vectors of what was deleted, and nobody may ask again."""
+        with self._lock:
+            for collection, (generation, _) in list(self._open.items()):
+                if generation != self._catalogue.generation(collection):
+                    del self._open[collection]
+
     def _nearest(self, index: VectorIndex, vector: Vectors, top_k: int) -> tuple[list[Hit], bool]:
         """Up to `top_k` hits by falling cosine, no two with the same pages; and whether every chunk found is still there."""
         wide = top_k

@@ -11,7 +11,7 @@ import pytest
 from app.ask import answer
 from app.house import House
 from app.settings import Settings
-from app.types import Answer, Done, Event, Failed, Planned, Token
+from app.types import Answer, Compiling, Done, Event, Failed, Planned, Token
 from cache_compiler.assemble import assemble
 from cache_compiler.choice import patch_for
 from cache_compiler.prefill import full_prefill
@@ -118,7 +118,7 @@ def test_a_stream_that_is_left_gives_its_turn_on(asked: House) -> None:
     assert asked.lane.length == 0
 
 
-def test_a_damaged_cache_is_named_and_the_next_question_is_not_harmed(asked: House) -> None:
+def test_a_damaged_cache_is_compiled_again_announced_and_mended_behind_the_answer(asked: House) -> None:
     first: Sample = DRAWN[0]
     told = final(list(answer(asked.question(first.question), asked)))
     key = f"{told.plan.picks[0].page.key}@{told.plan.picks[0].dpi}"
@@ -126,13 +126,48 @@ def test_a_damaged_cache_is_named_and_the_next_question_is_not_harmed(asked: Hou
     sound = path.read_bytes()
     path.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
     asked.store.ram.drop(key)
+    events = list(answer(asked.question(first.question), asked))
+    assert events[1] == Compiling((key,))
+    again = final(events)
+    assert again.text == told.text
+    assert (again.provenance[0].tier, again.provenance[0].note) == ("compiled", "its cache was damaged and was compiled again")
+    asked.keeper.round()
+    # Alone in its batch, as it was at ingest: the very same bytes.
+    assert path.read_bytes() == sound
+    assert final(list(answer(asked.question(first.question), asked))).provenance[0].note == ""
+
+
+def test_an_evicted_cache_is_compiled_from_the_kept_image_and_put_back(asked: House) -> None:
+    first: Sample = DRAWN[0]
+    told = final(list(answer(asked.question(first.question), asked)))
+    keys = [image_key(pick.page.key, pick.dpi) for pick in told.plan.picks]
+    before = [asked.store.path(key).read_bytes() for key in keys]
+    for key in keys:
+        asked.store.remove(key)
+    events = list(answer(asked.question(first.question), asked))
+    assert events[1] == Compiling(tuple(keys))
+    assert {origin.tier for origin in final(events).provenance} == {"compiled"}
+    assert final(events).text == told.text
+    asked.keeper.round()
+    assert [asked.store.path(key).read_bytes() for key in keys] == before
+    assert {origin.tier for origin in final(list(answer(asked.question(first.question), asked))).provenance} == {"disk"}
+
+
+def test_a_page_whose_image_is_gone_too_is_named_and_the_next_question_is_not_harmed(asked: House) -> None:
+    first: Sample = DRAWN[0]
+    told = final(list(answer(asked.question(first.question), asked)))
+    key = f"{told.plan.picks[0].page.key}@{told.plan.picks[0].dpi}"
+    cache, image = asked.store.path(key).read_bytes(), asked.workshop.images.path(key).read_bytes()
+    asked.store.remove(key)
+    asked.workshop.images.path(key).unlink()
     try:
         events = list(answer(asked.question(first.question), asked))
         assert isinstance(events[-1], Failed)
-        assert events[-1].type == "CorruptCache"
-        assert key in events[-1].message
+        assert (events[-1].type, key in events[-1].message) == ("UnknownPage", True)
+        assert asked.keeper.planned == frozenset()
     finally:
-        path.write_bytes(sound)
+        asked.store.path(key).write_bytes(cache)
+        asked.workshop.images.path(key).write_bytes(image)
     assert final(list(answer(asked.question(first.question), asked))).text == told.text
 
 
@@ -202,3 +237,18 @@ def test_what_stood_together_is_noted_for_patches_behind_the_lane(asked: House, 
     monkeypatch.setattr(asked.patch_worker, "note", lambda pages: noted.append((tuple(pages), asked.lane.length)))
     told = final(list(answer(asked.question(DRAWN[0].question, top_k=2), asked)))
     assert noted == [(tuple(image_key(pick.page.key, pick.dpi) for pick in told.plan.picks), 0)]
+
+
+def test_a_damaged_patch_is_passed_over_and_told(asked: House, tmp_path: Path) -> None:
+    (tmp_path / "damaged.txt").write_text("\n\n".join("\n".join(sample.pages[0]) for sample in DRAWN[2:6:2]) + "\n")
+    ingest([tmp_path / "damaged.txt"], "damaged", asked.workshop)
+    question = asked.question(DRAWN[4].question, "damaged", top_k=2)
+    told = final(list(answer(question, asked)))
+    assert [origin.note for origin in told.provenance] == ["", ""]
+    key = image_key(told.plan.picks[1].page.key, told.plan.picks[1].dpi)
+    for path in asked.store.patches.files.paths(key):
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    asked.store.patches.ram.keep_only(lambda _: False)
+    again = final(list(answer(question, asked)))
+    assert again.provenance[1].patch is None
+    assert again.provenance[1].note == "a patch of it is damaged and was passed over; `quire repair` puts that right"

@@ -37,7 +37,7 @@ def test_a_page_without_a_patch_uses_none() -> None:
 
 def test_no_patch_is_looked_for_where_the_policy_is_off_or_nothing_stands_before(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
-    monkeypatch.setattr("app.patched.patch_for", lambda store, page, before, missing: looked.append(page))
+    monkeypatch.setattr("app.patched.look_up", lambda store, page, before, missing: (looked.append(page), ()))
     monkeypatch.setattr(house, "settings", house.settings.model_copy(update={"patch_policy": "off"}))
     patch_of(house, "c@72", ("a@72",))
     monkeypatch.setattr(house, "settings", house.settings.model_copy(update={"patch_policy": "adjacent"}))
