@@ -11,6 +11,7 @@ from .closing import Closing
 from .errors import NotReady
 from .settings import Settings
 from .traffic import Traffic
+from .watch import Traces, Untraced
 
 if TYPE_CHECKING:
     from .house import House as House
@@ -23,11 +24,12 @@ class Porch:
     """Where requests wait for the house: it is None until it is loaded, and `reason` says what it waits for. What the server has seen, and
     whether it stops, is known here from the first request to the last."""
 
-    def __init__(self) -> None:
+    def __init__(self, traces: Traces | None = None) -> None:
         self.house: House | None = None
         self.reason = "the model is being loaded"
         self.closing = Closing()
         self.traffic = Traffic()
+        self.traces: Traces = traces or Untraced()
 
 
 def porch(request: Request) -> Porch:

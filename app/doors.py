@@ -23,6 +23,7 @@ from .replies import reply, reply_internal
 from .scopes import UPLOADS, Place, place
 from .settings import Settings
 from .traffic import Traffic
+from .watch import Traces, Untraced
 
 SAFE = {
     "content-security-policy": (
@@ -51,18 +52,25 @@ class Doors:
         entrance: Entrance | None = None,
         closing: Closing | None = None,
         traffic: Traffic | None = None,
+        traces: Traces | None = None,
     ) -> None:
         self.app, self.settings = app, settings
         self.entrance, self.closing, self.traffic = entrance or Entrance(settings), closing or Closing(), traffic or Traffic()
+        self.traces: Traces = traces or Untraced()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        begun = time.perf_counter()
         number = scope.setdefault("state", {})["request_id"] = uuid.uuid4().hex[:12]
         REQUEST.set(number)
-        headers, at = Headers(scope=scope), place(scope["method"], scope["path"])
+        at = place(scope["method"], scope["path"])
+        with self.traces.request(scope["method"], at.template, number) as told:
+            told["http.response.status_code"] = await self._pass(scope, receive, send, number, at)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send, number: str, at: Place) -> int:
+        """Let the request through, or turn it away; returns the status, 0 where its client went away before there was one."""
+        begun, headers = time.perf_counter(), Headers(scope=scope)
         body, status, key = _Body(receive, self._limit(at), self.settings.body_seconds), 0, ""
 
         async def guarded(message: Message) -> None:
@@ -82,7 +90,7 @@ class Doors:
         try:
             if allowed := self.entrance.preflight(scope["method"], headers):
                 await answer(Response(status_code=204, headers=allowed))
-                return
+                return status
             key = scope["state"]["key"] = self.entrance.admit(scope["method"], at, headers, (scope.get("client") or ("",))[0]).key
             body.check(headers)
             await self.closing.carry(self.app, at.template, scope, body.receive, guarded)
@@ -105,6 +113,7 @@ class Doors:
             self.traffic.seen(at.template, scope["method"], status, seconds)
             told = {"route": at.template, "method": scope["method"], "status": status, "ms": round(1000 * seconds), "key": key}
             log.info("%s %s %d %.0f ms", scope["method"], at.template, status, 1000 * seconds, extra=told)
+        return status
 
     def _limit(self, at: Place) -> int:
         if at.template in UPLOADS:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from ingest.types import Progress
 
@@ -16,15 +18,28 @@ from .types import Answer
 class Traces(Protocol):
     """Where spans go; `tracing.py` has the one that sends them somewhere."""
 
+    def request(self, method: str, route: str, number: str) -> AbstractContextManager[dict[str, Any]]:
+        """A span that is open while a request is; what stands in the dictionary at its end becomes its attributes."""
+
     def answered(self, answer: Answer) -> None:
         """Spans of the parts of an answer that has just ended."""
 
     def staged(self, stage: str, begun: float, ended: float) -> None:
         """A span of a stage of ingest; unix seconds."""
 
+    def close(self) -> None:
+        """Send what is left."""
+
 
 class Untraced:
     """Traces that go nowhere."""
+
+    @contextmanager
+    def request(self, method: str, route: str, number: str) -> Iterator[dict[str, Any]]:
+        yield {}
+
+    def close(self) -> None:
+        pass
 
     def answered(self, answer: Answer) -> None:
         pass
