@@ -25,9 +25,11 @@ from .deps import House, Porch
 from .doors import Doors
 from .entrance import Entrance
 from .errors import AppError, known
+from .gauges import Gauges
 from .health import router as health
 from .routes import router
 from .settings import Settings
+from .tracing import tracing
 
 WEB = Path(__file__).resolve().parent.parent / "web"
 log = logging.getLogger("quire.http")
@@ -44,7 +46,7 @@ def create_app(
     settings: Settings, house_factory: Callable[[Settings], House] = load_house, on_failure: Callable[[Exception], None] = lambda _: None
 ) -> FastAPI:
     """The HTTP front of a house that `house_factory` opens in the background; `on_failure` hears why it could not."""
-    porch = Porch()
+    porch = Porch(tracing(settings.otel) if settings.otel else None)
 
     @asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
@@ -54,6 +56,7 @@ def create_app(
         await opening
         if porch.house is not None:
             await asyncio.to_thread(porch.house.close)
+        await asyncio.to_thread(porch.traces.close)
 
     # No /docs: its page would load scripts from elsewhere. /openapi.json is complete.
     app = FastAPI(title="Quire", version=_version(), lifespan=life, docs_url=None, redoc_url=None)
@@ -62,7 +65,9 @@ def create_app(
         app.add_exception_handler(kind, replies.on_error)
     app.add_exception_handler(HTTPException, replies.on_http_error)
     app.add_exception_handler(RequestValidationError, replies.on_invalid)
-    app.add_middleware(Doors, settings=settings, entrance=Entrance(settings), closing=porch.closing, traffic=porch.traffic)
+    app.add_middleware(
+        Doors, settings=settings, entrance=Entrance(settings), closing=porch.closing, traffic=porch.traffic, traces=porch.traces
+    )
     app.include_router(health)
     app.include_router(router)
     if (WEB / "index.html").is_file():
@@ -79,12 +84,15 @@ async def _open(
     try:
         house = await asyncio.to_thread(house_factory, settings)
         house.jobs.start()
+        house.keeper.start()
     except Exception as error:
         found = known(error)
         porch.reason = str(found) if found else "the house could not be opened; the server's log says why"
         log.error("not ready: %s", porch.reason, exc_info=None if found else error)
         on_failure(error)
     else:
+        house.watch.traces = porch.traces
+        house.watch.metrics.add(Gauges(house))
         porch.house = house
         log.info("ready")
 
