@@ -25,7 +25,8 @@ A further course starts from the last one: answer --from old/answer.safetensors 
 
 # Defaults stand in SeeOptions, AnswerOptions and Course.
 _COUNTS = {
-    "batch": "see: pages a step; answer: lessons a step (16)",
+    "batch": "see: pages a step; answer: lessons a step (16; on a GPU 128 and 96)",
+    "exam": "questions of each paper of an examination; see: pages (24, 12)",
     "reuse": "answer: steps that a lesson serves, on average (3)",
     "rows": "answer: most rows of a step; 0: no limit (0)",
 }
@@ -36,7 +37,6 @@ _WEIGHTS = {
     "naming": "answer: weight of the pieces' loss (0.5)",
 }
 _COURSE_COUNTS = {
-    "pages": "most pages of a context (1)",
     "shortest": "fewest lines of a page (10)",
     "longest": "most lines of a page (12)",
     "questions": "questions asked of one context (6)",
@@ -44,6 +44,7 @@ _COURSE_COUNTS = {
     "gap": "most positions skipped between pages (0)",
 }
 _COURSE_SHARES = {
+    "alike": "contexts whose pages all have one DPI (0.6)",
     "text": "contexts given as text, not as images (0.3)",
     "sections": "contexts that are rows under headings (0.3)",
     "hops": "facts reached through another one (0.2)",
@@ -64,8 +65,11 @@ def parser() -> argparse.ArgumentParser:
         "--workers", type=int, default=1, metavar="N", help="processes that share each step; --batch is each one's (default: 1)"
     )
     top.add_argument("--threads", type=int, default=2, help="threads each process computes with (default: 2)")
+    top.add_argument("--hands", type=int, default=0, metavar="N", help="processes that draw pages ahead, for a GPU (default: 0)")
+    top.add_argument("--device", default="cpu", help="cpu or cuda; on a GPU in bf16 autocast (default: cpu)")
+    top.add_argument("--exam-every", type=float, default=15.0, metavar="MINUTES", help="between examinations; 0: none (default: 15)")
     top.add_argument("--nice", type=int, default=19, help="how far to stand back behind other work, 0 to 19 (default: 19)")
-    top.add_argument("--save-every", type=int, default=250, metavar="STEPS", help="steps between checkpoints (default: 250)")
+    top.add_argument("--save-every", type=int, default=100, metavar="STEPS", help="steps between checkpoints (default: 100)")
     top.add_argument("--contexts", type=int, default=20_000, help="contexts the tokenizer is learnt from (default: 20000)")
     top.add_argument(
         "--from",
@@ -79,12 +83,23 @@ def parser() -> argparse.ArgumentParser:
         top.add_argument(f"--{name}", type=int, metavar="N", help=says)
     for name, says in _WEIGHTS.items():
         top.add_argument(f"--{name}", type=float, metavar="X", help=says)
+    top.add_argument(
+        "--dpis", type=_numbers, metavar="N,...", help="what pages are drawn at, one out of these (see: 72,72,72,120,120; answer: 72,120)"
+    )
+    top.add_argument(
+        "--curriculum", metavar="NAME|FILE", help="answer: what is taught when, instead of one course: reader, again, or a TOML file"
+    )
     course = top.add_argument_group("the course (answer; see eval/training/README.md)")
+    course.add_argument("--pages", type=_numbers, metavar="N,...", help="pages of a context, one out of these (1)")
     for name, says in _COURSE_COUNTS.items():
         course.add_argument(f"--{name}", type=int, metavar="N", help=says)
     for name, says in _COURSE_SHARES.items():
         course.add_argument(f"--{name}", type=float, metavar="SHARE", help=says)
     return top
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in text.split(","))
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -97,6 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     import torch
 
     from .checkpoint import CheckpointError
+    from .curriculum import CurriculumError
 
     torch.set_num_threads(args.threads)
     args.out.mkdir(parents=True, exist_ok=True)
@@ -105,7 +121,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for stage in stages:
             if not {"see": _see, "answer": _answer, "export": _export}[stage](args):
                 break
-    except CheckpointError as error:
+    except (CheckpointError, CurriculumError) as error:
         print(error, file=sys.stderr)
         return 2
     return 0
@@ -118,19 +134,19 @@ def _see(args: argparse.Namespace) -> bool:
     from .see import See, SeeOptions
     from .warm import warm
 
-    options = _given(SeeOptions(), args)
+    options = _given(replace(SeeOptions(), batch=_batch(args, 16, 128)), args)
     if args.start and args.start.is_dir():
         net, size, vocabulary = warm(args.start)
         if not (args.out / "tokenizer.json").exists():
             vocabulary.save(args.out / "tokenizer.json")
-        stage = See(net, size, Press(vocabulary), options)
+        stage = See(net, size, Press(vocabulary), options, args.device)
     elif args.start:
         size = read_header(args.start).size
-        stage = See(network(size, args.seed), size, Press(_vocabulary(args, 0, args.start.parent)), options)
+        stage = See(network(size, args.seed), size, Press(_vocabulary(args, 0, args.start.parent)), options, args.device)
         load(args.start, stage.modules)
     else:
         size = SIZES[args.size]
-        stage = See(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary)), options)
+        stage = See(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary)), options, args.device)
     return _train(stage, args)
 
 
@@ -142,9 +158,8 @@ def _answer(args: argparse.Namespace) -> bool:
 
     start = args.start or args.out / "see.safetensors"
     size = read_header(start).size
-    options = _given(AnswerOptions(), args)
-    options = replace(options, course=_given(options.course, args))
-    stage = Answer(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary, start.parent)), options)
+    options = _given(replace(AnswerOptions(), batch=_batch(args, 16, 96), curriculum=_curriculum(args)), args)
+    stage = Answer(network(size, args.seed), size, Press(_vocabulary(args, size.vocabulary, start.parent)), options, args.device)
     load(start, stage.modules)
     return _train(stage, args)
 
@@ -162,13 +177,28 @@ def _export(args: argparse.Namespace) -> bool:
 
 def _train(stage: Any, args: argparse.Namespace) -> bool:
     """Whether the stage came to its end; a stage that was stopped is not built upon."""
-    from .loop import Allowance, train
+    from .loop import Allowance, Habits, train
     from .team import Team
 
     allowance = Allowance(args.minutes, args.steps)
+    habits = Habits(args.save_every, exam_every=args.exam_every, hands=args.hands)
     team = Team.gather(args.workers, [stage.name if word == args.stage else word for word in args.words])
-    at = train(stage, args.out / f"{stage.name}.safetensors", allowance, args.seed, args.save_every, team=team)
+    at = train(stage, args.out / f"{stage.name}.safetensors", allowance, args.seed, habits, team=team)
     return allowance.spent(at.step, at.seconds) >= 1
+
+
+def _batch(args: argparse.Namespace, cpu: int, gpu: int) -> int:
+    return cpu if args.device == "cpu" else gpu
+
+
+def _curriculum(args: argparse.Namespace) -> Any:
+    from .curriculum import BUILT_IN, Curriculum, read
+    from .lessons import Course
+
+    if args.curriculum is None:
+        return Curriculum.of(_given(Course(), args))
+    built_in = BUILT_IN / f"{args.curriculum}.toml"
+    return read(built_in if built_in.exists() else Path(args.curriculum))
 
 
 def _vocabulary(args: argparse.Namespace, size: int, elsewhere: Path | None = None) -> Vocabulary:
@@ -191,7 +221,7 @@ def _vocabulary(args: argparse.Namespace, size: int, elsewhere: Path | None = No
 
 def _given(options: Any, args: argparse.Namespace) -> Any:
     """The options with those values replaced that the command line names."""
-    said = {f.name: getattr(args, f.name, None) for f in fields(options)}
+    said = {f.name: getattr(args, f.name, None) for f in fields(options) if f.name != "curriculum"}
     return replace(options, **{name: value for name, value in said.items() if value is not None})
 
 

@@ -17,14 +17,19 @@ import torch
 import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
-from . import guide
-from .lessons import Course, Lesson, Transcript, draw_lesson, transcribe
+from eval.records import ABSENT, Query
+
+from . import exam, guide
+from .curriculum import Curriculum
+from .lessons import Course, Lesson, Transcript, draw_lesson, questions, transcribe
 from .loop import optimisers
 from .model import Eye, Size, positions
 from .pages import Press
 from .see import PieceHead, share
 from .tokenizer import Mark
 
+# The pool holds this many batches of lessons.
+_POOL = 8
 # Words of a text context count less than words of an answer: they are many, and half of them cannot be foreseen.
 _CONTEXT_WEIGHT = 0.3
 
@@ -32,7 +37,8 @@ _CONTEXT_WEIGHT = 0.3
 @dataclass(frozen=True)
 class AnswerOptions:
     """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, naming: weights
-    of the guide's and the pieces' losses beside the answers' own; rate, muon_rate: the peak learning rates of AdamW and Muon.
+    of the guide's and the pieces' losses beside the answers' own; rate, muon_rate: the peak learning rates of AdamW and Muon;
+    exam: questions of each paper of an examination.
     """
 
     batch: int = 16
@@ -42,20 +48,40 @@ class AnswerOptions:
     naming: float = 0.5
     rate: float = 2e-3
     muon_rate: float = 0.02
-    course: Course = field(default_factory=Course)
+    exam: int = 24
+    curriculum: Curriculum = field(default_factory=lambda: Curriculum.of(Course()))
+
+    @property
+    def fresh(self) -> int:
+        """New lessons a step."""
+        return max(1, self.batch // self.reuse)
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """Draws a step's new lessons."""
+
+    press: Press
+    options: AnswerOptions
+
+    def __call__(self, rng: Random, spent: float) -> list[Lesson]:
+        curriculum = self.options.curriculum
+        return [draw_lesson(rng, curriculum.pick(rng, spent), self.press) for _ in range(self.options.fresh)]
 
 
 class Answer:
-    """The stage as the loop runs it. A resumed run starts with an empty pool of lessons: it goes on, but not bit for bit."""
+    """The stage as the loop runs it. The pool holds the last steps' lessons: a resumed run draws them again."""
 
     name = "answer"
 
-    def __init__(self, net: Any, size: Size, press: Press, options: AnswerOptions) -> None:
-        self.net, self.size, self.press, self.options = net, size, press, options
+    def __init__(self, net: Any, size: Size, press: Press, options: AnswerOptions, device: str = "cpu") -> None:
+        self.net, self.size, self.press, self.options, self.device = net.to(device), size, press, options, torch.device(device)
+        self.drawing = Lessons(press, options)
+        self.memory = -(-_POOL * options.batch // options.fresh)
         self.eye = Eye(net)
         self.tower = net.model.language_model
         self.guide = guide.install(self.tower)
-        self.pieces = PieceHead(size.hidden, size.vocabulary)
+        self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
         self.modules: dict[str, nn.Module] = {"net": net, "pieces": self.pieces}
         self.trained = [
             *self.tower.parameters(),
@@ -65,21 +91,26 @@ class Answer:
         ]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
         self.pool: list[Lesson] = []
+        self._papers: dict[exam.Paper, list[tuple[Lesson, list[Query]]]] | None = None
         net.train()
 
-    def step(self, rng: Random) -> tuple[Tensor, dict[str, float]]:
+    def take(self, lessons: list[Lesson]) -> None:
+        """Look at new lessons and put them into the pool, out of which the oldest go."""
+        self._look(lessons)
+        self.pool = [*self.pool, *lessons][-_POOL * self.options.batch :]
+
+    def learn(self, drawn: list[Lesson], rng: Random) -> tuple[Tensor, dict[str, float]]:
+        self.take(drawn)
         lessons = self._choose(rng)
-        transcripts = [transcribe(rng, lesson, self.options.course, self.press.vocabulary) for lesson in lessons]
-        batch = _Batch.of(transcripts, rng, self.options.course.gap)
-        embeddings = self.tower.embed_tokens(batch.ids)
-        named, pieces_right = torch.zeros(()), math.nan
-        features = [feature for lesson in lessons for feature in lesson.features]
-        if features:
-            tokens = self.eye.merge(torch.cat(features).float())
-            embeddings = embeddings.masked_scatter((batch.ids == Mark.IMAGE)[..., None], tokens)
-            labels = torch.from_numpy(np.concatenate([sheet.pieces for lesson in lessons for sheet in lesson.flat()]))
+        transcripts = [transcribe(lesson, questions(rng, lesson), self.press.vocabulary) for lesson in lessons]
+        gaps = [lesson.course.gap for lesson in lessons]
+        batch = Batch.of(transcripts, [with_gaps(t, rng, gap) for t, gap in zip(transcripts, gaps, strict=True)], self.device)
+        embeddings, tokens = self.embed(batch, lessons)
+        named, pieces_right = torch.zeros((), device=self.device), math.nan
+        if tokens is not None:
+            labels = torch.from_numpy(np.concatenate([sheet.pieces for lesson in lessons for sheet in lesson.flat()])).to(self.device)
             # A third of the tokens is enough to keep the names; all of them would cost as much as the tower.
-            some = torch.randperm(len(tokens))[: max(1, len(tokens) // 3)]
+            some = torch.randperm(len(tokens))[: max(1, len(tokens) // 3)].to(self.device)
             named, right_pieces = self.pieces.loss(tokens[some], self.tower.embed_tokens.weight, labels[some])
             pieces_right = share(right_pieces, labels[some])
         self.guide.aim(*batch.aims(transcripts))
@@ -91,7 +122,7 @@ class Answer:
         weight = torch.where(is_answer, 1.0, _CONTEXT_WEIGHT)
         said = (F.cross_entropy(logits, wanted, reduction="none") * weight).sum() / weight.sum()
         right = (logits.argmax(-1) == wanted).float()
-        as_text = torch.tensor([lesson.sheets is None for lesson in lessons])[:, None].expand_as(asked)[asked]
+        as_text = torch.tensor([lesson.sheets is None for lesson in lessons], device=self.device)[:, None].expand_as(asked)[asked]
         loss = said + self.options.guidance * self.guide.loss() + self.options.naming * named
         mass = self.guide.mass
         return loss, {
@@ -101,20 +132,39 @@ class Answer:
             "pieces": pieces_right,
         }
 
+    def embed(self, batch: Batch, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor | None]:
+        """The batch's embeddings [batch, length, hidden], visual tokens in their places, and those tokens [n, hidden] (None: no images)."""
+        embeddings = self.tower.embed_tokens(batch.ids)
+        features = [feature for lesson in lessons for feature in lesson.features]
+        if not features:
+            return embeddings, None
+        tokens = self.eye.merge(torch.cat(features).float())
+        return embeddings.masked_scatter((batch.ids == Mark.IMAGE)[..., None], tokens.to(embeddings.dtype)), tokens
+
+    def exam(self) -> dict[str, float]:
+        """Exact match on each paper, and how seldom a question that has an answer is refused."""
+        if self._papers is None:
+            self._papers = {paper: exam.questions(paper, self.options.exam, self.press) for paper in exam.PAPERS}
+            for answered in self._papers.values():
+                self._look([lesson for lesson, _ in answered])
+        self.net.eval()
+        marks, refused = {}, []
+        for paper, answered in self._papers.items():
+            marks[paper.name], share_refused = exam.mark(self, answered)
+            if paper.hops != ABSENT:
+                refused.append(share_refused)
+        self.net.train()
+        return marks | {"not refused": 1 - sum(refused) / len(refused)}
+
     def _choose(self, rng: Random) -> list[Lesson]:
-        """Some new lessons into the pool; out of it a batch of like length, for the shorter ones are padded to the longest."""
+        """A batch of like length out of the pool, for the shorter ones are padded to the longest."""
         options = self.options
-        new = [draw_lesson(rng, options.course, self.press) for _ in range(max(1, options.batch // options.reuse))]
-        self._look(new)
-        self.pool += new
         near = rng.sample(self.pool, min(options.batch * 3, len(self.pool)))
-        near.sort(key=lambda lesson: lesson.span(options.course))
+        near.sort(key=Lesson.span)
         first = rng.randint(0, max(0, len(near) - options.batch))
         near = near[first : first + options.batch]
-        while options.rows and len(near) > 1 and len(near) * near[-1].span(options.course) > options.rows:
+        while options.rows and len(near) > 1 and len(near) * near[-1].span() > options.rows:
             near.pop(0)
-        if len(self.pool) > options.batch * options.reuse * 8:
-            del self.pool[: options.batch * options.reuse * 4]
         return near
 
     @torch.no_grad()
@@ -122,7 +172,7 @@ class Answer:
         sheets = [(lesson, sheet) for lesson in lessons for sheet in lesson.flat()]
         if not sheets:
             return
-        patches = torch.from_numpy(np.concatenate([sheet.patches for _, sheet in sheets]))
+        patches = torch.from_numpy(np.concatenate([sheet.patches for _, sheet in sheets])).to(self.device)
         features, _ = self.eye.look(patches, [sheet.grid for _, sheet in sheets])
         # Half precision halves the pool's memory; the features are normalised, so nothing is lost that training would notice.
         parts = torch.split(features.half(), [len(sheet.patches) for _, sheet in sheets])
@@ -131,7 +181,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class _Batch:
+class Batch:
     """Transcripts padded on the right: ids, targets, answers [batch, length]; positions [3, batch, length]."""
 
     ids: Tensor
@@ -140,21 +190,18 @@ class _Batch:
     positions: Tensor
 
     @classmethod
-    def of(cls, transcripts: Sequence[Transcript], rng: Random, gap: int) -> _Batch:
+    def of(cls, transcripts: Sequence[Transcript], places: Sequence[Tensor], device: torch.device) -> Batch:
+        """`places` are each transcript's positions [3, length]."""
         shape = len(transcripts), max(len(t.ids) for t in transcripts)
-        batch = cls(
-            torch.full(shape, Mark.PAD),
-            torch.full(shape, -100),
-            torch.zeros(shape, dtype=torch.bool),
-            torch.zeros((3, *shape), dtype=torch.long),
-        )
-        for i, transcript in enumerate(transcripts):
+        ids, targets = torch.full(shape, Mark.PAD), torch.full(shape, -100)
+        answers, found = torch.zeros(shape, dtype=torch.bool), torch.zeros((3, *shape), dtype=torch.long)
+        for i, (transcript, place) in enumerate(zip(transcripts, places, strict=True)):
             length = len(transcript.ids)
-            batch.ids[i, :length] = torch.tensor(transcript.ids)
-            batch.targets[i, :length] = torch.tensor(transcript.targets)
-            batch.answers[i, :length] = torch.tensor(transcript.answers)
-            batch.positions[:, i, :length] = _with_gaps(transcript, rng, gap)
-        return batch
+            ids[i, :length] = torch.tensor(transcript.ids)
+            targets[i, :length] = torch.tensor(transcript.targets)
+            answers[i, :length] = torch.tensor(transcript.answers)
+            found[:, i, :length] = place
+        return cls(ids.to(device), targets.to(device), answers.to(device), found.to(device))
 
     def aims(self, transcripts: Sequence[Transcript]) -> tuple[Tensor, Tensor, Tensor]:
         """As `Guide.aim` takes them."""
@@ -162,10 +209,16 @@ class _Batch:
         target = torch.zeros(len(aims), self.ids.shape[1], dtype=torch.bool)
         for n, (_, _, rows) in enumerate(aims):
             target[n, rows] = True
-        return torch.tensor([i for i, _, _ in aims], dtype=torch.long), torch.tensor([row for _, row, _ in aims], dtype=torch.long), target
+        samples, predicting = [i for i, _, _ in aims], [row for _, row, _ in aims]
+        device = self.ids.device
+        return (
+            torch.tensor(samples, dtype=torch.long, device=device),
+            torch.tensor(predicting, dtype=torch.long, device=device),
+            target.to(device),
+        )
 
 
-def _with_gaps(transcript: Transcript, rng: Random, gap: int) -> Tensor:
+def with_gaps(transcript: Transcript, rng: Random, gap: int) -> Tensor:
     """Positions [3, length]; in half of the lessons pages move on by up to `gap`, so that far positions are trained on short rows."""
     found = positions(transcript.segments)
     if not gap or rng.random() < 0.5:

@@ -21,13 +21,14 @@ from .model import Size
 
 @dataclass(frozen=True)
 class Header:
-    """What a checkpoint says of itself: the stage, how far it is, and the size of the network in it."""
+    """What a checkpoint says of itself: the stage, how far it is, the size of the network in it, and the best mean of an exam, 0 to 1."""
 
     stage: str
     step: int
     seconds: float
     seed: int
     size: Size
+    best: float = 0.0
 
 
 class CheckpointError(ValueError):

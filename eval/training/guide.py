@@ -59,6 +59,7 @@ def _attend(module: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | N
     if guide is not None and module.training and guide.row is not None and len(guide.row):
         kv_head = guide.head // (q.shape[1] // k.shape[1])
         scores = torch.einsum("nd,nld->nl", q[guide.batch, guide.head, guide.row], k[guide.batch, kv_head]) * float(options["scaling"])
+        scores = scores.float()
         later = torch.arange(k.shape[2], device=q.device)[None] > guide.row[:, None]
         log_mass = scores.masked_fill(later, float("-inf")).log_softmax(-1)
         log_mass = log_mass.masked_fill(~guide.target, float("-inf")).logsumexp(-1)

@@ -14,25 +14,26 @@ from .model import Segment
 from .pages import Press, Sheet
 from .tokenizer import Mark, Vocabulary
 
-# Two in three pages are drawn at 72 DPI, as most of a served context is.
-_DPIS = (72, 72, 120)
-# No more lines than this in a lesson, all its pages together.
-_MOST_LINES = 48
+# No more questions than this in a lesson: behind them stand no pages, and their rows cost as much.
+_MOST_QUESTIONS = 32
 
 
 @dataclass(frozen=True)
 class Course:
-    """What the answer stage is taught. Shares are between 0 and 1.
+    """One kind of lesson. Shares are between 0 and 1.
 
-    pages: most pages of a context; shortest, longest: lines of a page; text: share of contexts given as text (they teach the tower to find
-    and to copy before the eye is sharp); sections: share of contexts that are rows under headings; hops, dense, absent: as in
-    `records.build`; questions: asked of one context, which is read once for all of them; finds: "Find: some words" tasks beside them, which
-    are answered with the rest of the line; gap: most positions skipped between pages, so that places far out are met.
+    pages: how many pages, one drawn out of these; shortest, longest: lines of a page; dpis: what pages are drawn at, one out of these;
+    alike: share of contexts whose pages all have one DPI; text: share of contexts given as text (they teach the tower to find and to copy
+    before the eye is sharp); sections: share of contexts that are rows under headings; hops, dense, absent: as in `records.build`;
+    questions: asked a page of one context, which is read once for all of them; finds: "Find: some words" tasks beside them, which are
+    answered with the rest of the line; gap: most positions skipped between pages, so that places far out are met.
     """
 
-    pages: int = 1
+    pages: tuple[int, ...] = (1,)
     shortest: int = 10
     longest: int = 12
+    dpis: tuple[int, ...] = (72, 120)
+    alike: float = 0.6
     text: float = 0.3
     sections: float = 0.3
     hops: float = 0.2
@@ -50,6 +51,7 @@ class Lesson:
     `features` are what the eye saw, one tensor a sheet; the answer stage fills them in once.
     """
 
+    course: Course
     pages: tuple[tuple[str, ...], ...]
     queries: tuple[Query, ...]
     sheets: tuple[tuple[Sheet, ...], ...] | None
@@ -58,11 +60,16 @@ class Lesson:
     def flat(self) -> list[Sheet]:
         return [sheet for page in self.sheets or () for sheet in page]
 
-    def span(self, course: Course) -> int:
+    @property
+    def asked(self) -> int:
+        """How many questions are put to it at a time."""
+        return min(self.course.questions * len(self.pages), len(self.queries), _MOST_QUESTIONS)
+
+    def span(self) -> int:
         """About how many rows the lesson takes; lessons of like span are trained together."""
         tokens = (sheet.tokens for sheet in self.flat())
         context = sum(17 * len(page) for page in self.pages) if self.sheets is None else sum(rows * columns for rows, columns in tokens)
-        return context + 24 * (min(course.questions, len(self.queries)) + course.finds)
+        return context + 24 * (self.asked + self.course.finds)
 
 
 @dataclass(frozen=True)
@@ -79,17 +86,22 @@ class Transcript:
 
 
 def draw_lesson(rng: Random, course: Course, press: Press) -> Lesson:
-    pages = rng.choice((1, 2, rng.randint(1, course.pages))) if course.pages > 1 else 1
-    lines = rng.randint(course.shortest, max(course.shortest, min(course.longest, _MOST_LINES // pages)))
-    dpis = [rng.choice(_DPIS) for _ in range(pages)]
+    pages = rng.choice(course.pages)
+    lines = rng.randint(course.shortest, course.longest)
+    dpis = [rng.choice(course.dpis) for _ in range(pages)]
+    if rng.random() < course.alike:
+        dpis = dpis[:1] * pages
     if rng.random() < course.sections:
         context = sections(rng, pages, lines, absent=course.absent)
     else:
         context = build(rng, pages, lines, width=WIDTH, hops=course.hops, dense=course.dense, absent=course.absent)
     if rng.random() < course.text:
-        return Lesson(context.pages, context.queries, None)
-    sheets = tuple(tuple(press.print("\n".join(page), dpi)) for page, dpi in zip(context.pages, dpis, strict=True))
-    return Lesson(context.pages, context.queries, sheets)
+        return Lesson(course, context.pages, context.queries, None)
+    return Lesson(course, context.pages, context.queries, print_pages(context.pages, dpis, press))
+
+
+def print_pages(pages: Sequence[Sequence[str]], dpis: Sequence[int], press: Press) -> tuple[tuple[Sheet, ...], ...]:
+    return tuple(tuple(press.print("\n".join(page), dpi)) for page, dpi in zip(pages, dpis, strict=True))
 
 
 def find(rng: Random, lines: Sequence[str]) -> Query:
@@ -103,7 +115,15 @@ def find(rng: Random, lines: Sequence[str]) -> Query:
     return Query("Find: " + " ".join(words[first:cut]), " ".join(words[cut:]), 1, line)
 
 
-def transcribe(rng: Random, lesson: Lesson, course: Course, vocabulary: Vocabulary) -> Transcript:
+def questions(rng: Random, lesson: Lesson) -> list[Query]:
+    """Those of the lesson's questions that are asked this time, in random order, "Find" tasks among them."""
+    chosen = rng.sample(lesson.queries, lesson.asked)
+    chosen += [find(rng, rng.choice(lesson.pages)) for _ in range(lesson.course.finds)]
+    rng.shuffle(chosen)
+    return chosen
+
+
+def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary) -> Transcript:
     """prefix, page 1, page 2, ..., question 1, answer 1, <|user|>, question 2, answer 2, ..."""
     ids: list[int] = list(vocabulary.prefix)
     segments: list[Segment] = [len(ids)]
@@ -135,9 +155,6 @@ def transcribe(rng: Random, lesson: Lesson, course: Course, vocabulary: Vocabula
     targets = [i if lesson.sheets is None and row > len(vocabulary.prefix) else -100 for row, i in enumerate(ids)]
     answers = [False] * context
     aims: list[tuple[int, list[int]]] = []
-    queries = rng.sample(lesson.queries, min(course.questions, len(lesson.queries)))
-    queries += [find(rng, rng.choice(lesson.pages)) for _ in range(course.finds)]
-    rng.shuffle(queries)
     for query in queries:
         # The first question stands in the turn that the prefix opened.
         before = [Mark.USER, vocabulary.newline] if len(ids) > context else []

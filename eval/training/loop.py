@@ -9,15 +9,17 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from .checkpoint import CheckpointError, Header, load, save
+from .draws import Drawing, draw, generator
 from .model import Size
 from .muon import Muon
 from .team import Team
@@ -28,16 +30,27 @@ _FALL, _FLOOR = 0.6, 0.05
 
 
 class Stage(Protocol):
-    """What the loop needs of a stage. `modules` go into its checkpoint; `trained` move."""
+    """What the loop needs of a stage. `modules` go into its checkpoint; `trained` move; `memory` is how many steps' draws it keeps."""
 
     name: str
     size: Size
+    device: torch.device
+    drawing: Drawing
+    memory: int
     modules: Mapping[str, nn.Module]
     trained: Sequence[nn.Parameter]
     optimisers: Sequence[torch.optim.Optimizer]
 
-    def step(self, rng: Random) -> tuple[Tensor, dict[str, float]]:
-        """The loss of one freshly drawn batch, and figures to report (nan: the batch had none)."""
+    def take(self, drawn: Any) -> None:
+        """Keep what an earlier step drew, as that step did: a run is resumed."""
+        ...
+
+    def learn(self, drawn: Any, rng: Random) -> tuple[Tensor, dict[str, float]]:
+        """The loss of a step's batch, and figures to report (nan: the batch had none)."""
+        ...
+
+    def exam(self) -> dict[str, float]:
+        """How well it does on pages that are always the same and that nothing is trained on; the mean decides which checkpoint is best."""
         ...
 
 
@@ -73,23 +86,35 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
+@dataclass(frozen=True)
+class Habits:
+    """save_every: steps between checkpoints; report_every: steps between lines; exam_every: minutes between examinations (0: none);
+    hands: processes that draw ahead.
+    """
+
+    save_every: int = 250
+    report_every: int = 20
+    exam_every: float = 0.0
+    hands: int = 0
+
+
 def train(
     stage: Stage,
     path: Path,
     allowance: Allowance,
     seed: int,
-    save_every: int = 250,
+    habits: Habits | None = None,
     report: Callable[[str], None] = say,
-    report_every: int = 20,
     team: Team | None = None,
 ) -> Header:
     """Train until the allowance is spent or somebody asks to stop (Ctrl-C, SIGTERM); either way the checkpoint at `path` is written.
 
     If `path` is there already, training goes on at the step it left. The draws of step n come from a generator seeded by (seed, stage,
-    n): nothing random need be stored, and a resumed run draws what the unbroken one would have drawn. Each further member of a team
-    draws its own batches; only the first reports and writes.
+    n): with an allowance of steps a resumed run ends bit for bit where the unbroken one would have (minutes pass differently each time).
+    Each further member of a team draws its own batches; only the first reports, examines and writes. The checkpoint with the best mean of an
+    exam is kept beside the last, as `best-...`.
     """
-    team = team or Team()
+    team, habits = team or Team(), habits or Habits()
     rates = [group["lr"] for optimiser in stage.optimisers for group in optimiser.param_groups]
     at = Header(stage.name, 0, 0.0, seed, stage.size)
     if path.exists():
@@ -102,32 +127,88 @@ def train(
         if team.leads:
             report(f"{stage.name}: goes on at step {at.step}, {at.seconds / 60:.1f} minutes in")
     team.align(stage.modules)
-    recent: deque[dict[str, float]] = deque(maxlen=report_every)
-    began = time.monotonic() - at.seconds
+    examiner = _Examiner(stage, path, habits.exam_every, report)
+    recent: deque[dict[str, float]] = deque(maxlen=habits.report_every)
     saved = at.step
-    draws = f"{seed}/{stage.name}" + (f"/{team.rank}" if team.rank else "")
     with _stop_signals() as stopping:
         stop, seconds = team.agree(False, at.seconds)
+        clock = _Clock(seconds)
+        first = max(0, at.step - stage.memory)
+        steps = ((step, allowance.spent(step, clock.seconds)) for step in count(first))
+        drawn = draw(stage.drawing, seed, stage.name, team.rank, steps, habits.hands)
+        if allowance.spent(at.step, seconds) < 1:
+            for _ in range(first, at.step):
+                stage.take(next(drawn))
+        # The clock stands while what the stage remembers is drawn again.
+        clock.start()
         while not stop and allowance.spent(at.step, seconds) < 1:
             _set_rates(stage.optimisers, rates, at.step, allowance.spent(at.step, seconds))
-            recent.append(_step(stage, Random(f"{draws}/{at.step}"), team))
-            stop, seconds = team.agree(stopping.is_set(), time.monotonic() - began)
-            at = Header(stage.name, at.step + 1, seconds, seed, stage.size)
-            if team.leads and at.step % report_every == 0:
+            recent.append(_step(stage, next(drawn), generator(seed, stage.name, at.step, team.rank, "learn"), team))
+            stop, seconds = team.agree(stopping.is_set(), clock.seconds)
+            at = replace(at, step=at.step + 1, seconds=seconds)
+            if team.leads and at.step % habits.report_every == 0:
                 report(_line(at, recent))
-            if team.leads and at.step - saved >= save_every:
+            if team.leads and at.step - saved >= habits.save_every:
                 save(path, at, stage.modules, stage.optimisers)
                 saved = at.step
+            if team.leads and not stop and examiner.is_due(seconds):
+                at = examiner.examine(at)
     if team.leads:
+        if habits.exam_every and at.step > examiner.step and not stop:
+            at = examiner.examine(at)
         save(path, at, stage.modules, stage.optimisers)
         report(f"{_line(at, recent)} | {'stopped, run again to go on' if stop else 'done'}: {path}")
     team.part()
     return at
 
 
-def _step(stage: Stage, rng: Random, team: Team) -> dict[str, float]:
+class _Clock:
+    """Seconds of training, those of the runs before included."""
+
+    def __init__(self, seconds: float) -> None:
+        self._before = seconds
+        self._began: float | None = None
+
+    def start(self) -> None:
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return self._before + (0.0 if self._began is None else time.monotonic() - self._began)
+
+
+class _Examiner:
+    """Examines from time to time and keeps the best."""
+
+    def __init__(self, stage: Stage, path: Path, every: float, report: Callable[[str], None]) -> None:
+        self.stage, self.best, self.every, self.report = stage, path.with_name(f"best-{path.name}"), every, report
+        self.last: float | None = None
+        self.step = 0
+
+    def is_due(self, seconds: float) -> bool:
+        self.last = seconds if self.last is None else self.last
+        return self.every > 0 and seconds - self.last >= 60 * self.every
+
+    def examine(self, at: Header) -> Header:
+        """The header with the best score so far."""
+        began = time.monotonic()
+        marks = self.stage.exam()
+        score = sum(marks.values()) / len(marks)
+        at = replace(at, best=max(at.best, score))
+        if score >= at.best:
+            save(self.best, at, self.stage.modules, ())
+        self.step = at.step
+        self.last = at.seconds + time.monotonic() - began
+        found = ", ".join(f"{name} {100 * mark:.1f}" for name, mark in marks.items())
+        self.report(f"{at.stage} {at.seconds / 60:6.1f} min, step {at.step}: exam {100 * score:.1f} (best {100 * at.best:.1f}): {found}")
+        return at
+
+
+def _step(stage: Stage, drawn: Any, rng: Random, team: Team) -> dict[str, float]:
     torch.manual_seed(rng.getrandbits(63))
-    loss, figures = stage.step(rng)
+    # A CPU without bf16 units emulates it, 300 times slower.
+    with torch.autocast(stage.device.type, torch.bfloat16, enabled=stage.device.type == "cuda"):
+        loss, figures = stage.learn(drawn, rng)
     for optimiser in stage.optimisers:
         optimiser.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]

@@ -7,6 +7,7 @@ the tower learned to find the place but not to say what stands there.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -19,11 +20,11 @@ from torch import Tensor, nn
 from eval import world
 from eval.records import WIDTH
 
+from . import exam
 from .loop import optimisers
 from .model import Eye, Size
 from .pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press, Sheet
 
-DPIS = (72, 120)
 _MOST_LINES = 12  # of the reader's page
 # An empty slot weighs this much beside one that holds a piece; this share of them is asked.
 _EMPTY_WEIGHT, _EMPTY_ASKED = 0.15, 0.2
@@ -86,54 +87,86 @@ def share(right: Tensor, labels: Tensor) -> float:
 
 @dataclass(frozen=True)
 class SeeOptions:
-    """batch: pages a step; rate, muon_rate: the peak learning rates of AdamW and Muon; still: the eye does not move, only the heads do.
+    """batch: pages a step; dpis: what a page is drawn at, one out of these (the small page is the harder one, and costs a third); rate,
+    muon_rate: the peak learning rates of AdamW and Muon; still: the eye does not move, only the heads do; exam: pages of each DPI in an
+    examination.
 
     A reader that is taken up again has lost its heads. Grown on a moving eye, their first gradients would spoil it.
     """
 
     batch: int = 16
+    dpis: tuple[int, ...] = (72, 72, 72, 120, 120)
     still: bool = False
     rate: float = 2e-3
     muon_rate: float = 0.02
+    exam: int = 12
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Draws a step's pages, each with its DPI."""
+
+    press: Press
+    options: SeeOptions
+
+    def __call__(self, rng: Random, spent: float) -> list[tuple[Sheet, int]]:
+        pages = []
+        for _ in range(self.options.batch):
+            lines = [random_line(rng) for _ in range(height(rng))]
+            dpi = rng.choice(self.options.dpis)
+            pages += [(sheet, dpi) for sheet in self.press.print("\n".join(lines), dpi)]
+        return pages
 
 
 class See:
     """The stage as the loop runs it. The text tower does not move; its embeddings are only read."""
 
     name = "see"
+    memory = 0
 
-    def __init__(self, net: Any, size: Size, press: Press, options: SeeOptions) -> None:
-        self.size, self.press, self.options = size, press, options
-        self.eye = Eye(net)
+    def __init__(self, net: Any, size: Size, press: Press, options: SeeOptions, device: str = "cpu") -> None:
+        self.size, self.press, self.options, self.device = size, press, options, torch.device(device)
+        self.drawing = Pages(press, options)
+        self.eye = Eye(net.to(device))
         self.embeddings: Tensor = net.model.language_model.embed_tokens.weight
-        self.characters = CharacterHead(size.eye)
-        self.pieces = PieceHead(size.hidden, size.vocabulary)
+        self.characters = CharacterHead(size.eye).to(device)
+        self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
         self.modules: dict[str, nn.Module] = {"net": net, "characters": self.characters, "pieces": self.pieces}
         heads = [*self.characters.parameters(), *self.pieces.parameters()]
         self.trained = heads if options.still else [*self.eye.tower.parameters(), *heads]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
+        self._exam: list[list[tuple[Sheet, int]]] = []
         net.train()
 
-    def step(self, rng: Random) -> tuple[Tensor, dict[str, float]]:
-        sheets: list[Sheet] = []
-        dpis: list[int] = []
-        for _ in range(self.options.batch):
-            lines = [random_line(rng) for _ in range(height(rng))]
-            # The small page is the harder one, and costs a third.
-            dpi = DPIS[0] if rng.random() < 0.6 else DPIS[1]
-            printed = self.press.print("\n".join(lines), dpi)
-            sheets += printed
-            dpis += [dpi] * len(printed)
-        patches = torch.from_numpy(np.concatenate([sheet.patches for sheet in sheets]))
-        with torch.set_grad_enabled(not self.options.still):
+    def take(self, drawn: list[tuple[Sheet, int]]) -> None:
+        """Nothing is kept from step to step."""
+
+    def learn(self, drawn: list[tuple[Sheet, int]], rng: Random) -> tuple[Tensor, dict[str, float]]:
+        return self._look_and_name(drawn)
+
+    @torch.no_grad()
+    def exam(self) -> dict[str, float]:
+        """Shares of characters and pieces named rightly on whole pages of records, DPI by DPI."""
+        if not self._exam:
+            self._exam = [exam.pages(dpi, self.options.exam, self.press) for dpi in sorted(set(self.options.dpis))]
+        marks: dict[str, float] = {}
+        for leaves in self._exam:
+            _, figures = self._look_and_name(leaves)
+            marks |= {name: mark for name, mark in figures.items() if "loss" not in name and not math.isnan(mark)}
+        return marks
+
+    def _look_and_name(self, drawn: list[tuple[Sheet, int]]) -> tuple[Tensor, dict[str, float]]:
+        sheets = [sheet for sheet, _ in drawn]
+        patches = torch.from_numpy(np.concatenate([sheet.patches for sheet in sheets])).to(self.device)
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.options.still):
             features, tokens = self.eye.look(patches, [sheet.grid for sheet in sheets])
-        characters = torch.from_numpy(np.concatenate([sheet.characters for sheet in sheets]))
-        pieces = torch.from_numpy(np.concatenate([sheet.pieces for sheet in sheets]))
+        characters = torch.from_numpy(np.concatenate([sheet.characters for sheet in sheets])).to(self.device)
+        pieces = torch.from_numpy(np.concatenate([sheet.pieces for sheet in sheets])).to(self.device)
         seen, characters_right = self.characters.loss(features, characters)
         named, pieces_right = self.pieces.loss(tokens, self.embeddings, pieces)
         figures = {"characters loss": float(seen.detach()), "pieces loss": float(named.detach())}
-        of_patch = torch.tensor([dpi for sheet, dpi in zip(sheets, dpis, strict=True) for _ in sheet.patches])
-        for dpi in DPIS:
+        of_patch = torch.tensor([dpi for sheet, dpi in drawn for _ in sheet.patches], device=self.device)
+        for dpi in sorted(set(self.options.dpis)):
             figures[f"characters {dpi}"] = share(characters_right[of_patch == dpi], characters[of_patch == dpi])
             figures[f"pieces {dpi}"] = share(pieces_right[of_patch[::4] == dpi], pieces[of_patch[::4] == dpi])
         return seen + named, figures

@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from eval.training.lessons import Course, draw_lesson, find, transcribe
+from eval.training.lessons import Course, draw_lesson, find, questions, transcribe
 from eval.training.pages import CHARACTERS
 from eval.training.tokenizer import Mark
 
@@ -12,9 +12,8 @@ NAMES = {number: character for character, number in CHARACTERS.items()}
 
 
 def lesson_of(press, seed, **course):
-    course = Course(pages=2, shortest=5, longest=6, **course)
-    lesson = draw_lesson(Random(seed), course, press)
-    return lesson, transcribe(Random(seed), lesson, course, press.vocabulary)
+    lesson = draw_lesson(Random(seed), Course(pages=(1, 2), shortest=5, longest=6, **course), press)
+    return lesson, transcribe(lesson, questions(Random(seed), lesson), press.vocabulary)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -78,3 +77,17 @@ def test_a_find_gives_words_of_a_line_and_asks_for_its_rest():
         assert query.fact in lines
         assert query.fact.endswith(query.answer)
         assert query.question.removeprefix("Find: ") in query.fact
+
+
+def test_more_is_asked_of_more_pages_up_to_a_limit(press):
+    one, eight = (draw_lesson(Random(0), Course(pages=(n,), text=1.0, sections=0.0, questions=6), press) for n in (1, 8))
+    assert one.asked == 6
+    assert eight.asked == 32
+    assert len(questions(Random(0), one)) == 8
+
+
+def test_pages_are_alike_or_drawn_each_at_its_own_dpi(press):
+    heights = {"shortest": 4, "longest": 4, "pages": (6,), "text": 0.0}
+    alike, mixed = (draw_lesson(Random(0), Course(alike=share, **heights), press) for share in (1.0, 0.0))
+    assert len({sheet.grid for sheet in alike.flat()}) == 1
+    assert len({sheet.grid for sheet in mixed.flat()}) == 2

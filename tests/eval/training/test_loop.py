@@ -8,28 +8,43 @@ import pytest
 import torch
 
 from eval.training.checkpoint import CheckpointError, read_header
-from eval.training.loop import Allowance, train
+from eval.training.loop import Allowance, Habits, train
 from eval.training.muon import Muon
 
 
+def goal(rng, spent):
+    return [rng.random() for _ in range(3)]
+
+
 class Sum:
-    """A stage of one matrix, drawn towards random goals."""
+    """A stage of one matrix, drawn towards random goals, those of the last three steps together."""
 
     name = "sum"
+    device = torch.device("cpu")
+    drawing = staticmethod(goal)
+    memory = 3
 
     def __init__(self, size, at=lambda step: None):
-        self.size, self.at, self.steps = size, at, 0
+        self.size, self.at, self.steps, self.marks = size, at, 0, []
+        self.kept = []
         torch.manual_seed(0)
         self.matrix = torch.nn.Linear(3, 3)
         self.modules = {"matrix": self.matrix}
         self.trained = list(self.matrix.parameters())
         self.optimisers = [torch.optim.AdamW([self.matrix.bias], lr=0.1), Muon([self.matrix.weight], lr=0.1)]
 
-    def step(self, rng):
+    def take(self, drawn):
+        self.kept = [*self.kept, drawn][-3:]
+
+    def learn(self, drawn, rng):
         self.steps += 1
         self.at(self.steps)
-        goal = torch.tensor([rng.random() for _ in range(3)]) + torch.rand(3)
+        self.take(drawn)
+        goal = torch.tensor(rng.choice(self.kept)) + torch.rand(3)
         return (self.matrix(torch.ones(3)) - goal).square().sum(), {"steps": float(self.steps)}
+
+    def exam(self):
+        return {"mark": self.marks.pop(0)}
 
 
 def test_a_run_that_was_killed_ends_where_the_unbroken_one_does(tiny, tmp_path):
@@ -40,7 +55,7 @@ def test_a_run_that_was_killed_ends_where_the_unbroken_one_does(tiny, tmp_path):
     whole, killed, resumed = Sum(tiny), Sum(tiny, kill), Sum(tiny)
     train(whole, tmp_path / "whole", Allowance(steps=8), seed=3, report=lambda line: None)
     with pytest.raises(SystemExit):
-        train(killed, tmp_path / "part", Allowance(steps=8), seed=3, save_every=2, report=lambda line: None)
+        train(killed, tmp_path / "part", Allowance(steps=8), seed=3, habits=Habits(save_every=2), report=lambda line: None)
     assert read_header(tmp_path / "part").step == 4
     assert train(resumed, tmp_path / "part", Allowance(steps=8), seed=3, report=lambda line: None).step == 8
     assert resumed.steps == 4
@@ -87,3 +102,17 @@ def test_the_rate_rises_and_falls(tiny, tmp_path):
     assert 0.04 < max(rates) < 0.1
     assert rates[-1] < 0.01
     assert 20 < rates.index(max(rates)) < 100
+
+
+def test_the_best_of_all_examinations_is_kept_beside_the_last(tiny, tmp_path):
+    stage, said = Sum(tiny), []
+    stage.marks = [0.2, 0.6, 0.4, 0.5]
+    train(stage, tmp_path / "sum", Allowance(steps=4), seed=0, habits=Habits(exam_every=1e-9), report=said.append)
+    assert read_header(tmp_path / "best-sum").step == 3
+    assert read_header(tmp_path / "best-sum").best == read_header(tmp_path / "sum").best == 0.6
+    assert sum(": exam " in line for line in said) == 3
+
+
+def test_no_examination_is_held_where_none_is_asked_for(tiny, tmp_path):
+    train(Sum(tiny), tmp_path / "sum", Allowance(steps=2), seed=0, report=lambda line: None)
+    assert not (tmp_path / "best-sum").exists()

@@ -23,9 +23,10 @@ def test_the_loss_falls_and_the_tower_stays(press, tiny, tmp_path):
     stage = See(network(tiny, 0), tiny, press, SeeOptions(batch=3, rate=0.05, muon_rate=0.3))
     head = stage.modules["net"].lm_head.weight.clone()
     embeddings = stage.embeddings.clone()
-    first, _ = stage.step(Random("the same pages"))
+    pages = stage.drawing(Random("the same pages"), 0.0)
+    first, _ = stage.learn(pages, Random(0))
     train(stage, tmp_path / "see.safetensors", Allowance(steps=15), seed=0, report=lambda line: None)
-    last, _ = stage.step(Random("the same pages"))
+    last, _ = stage.learn(pages, Random(0))
     assert last < 0.8 * first
     assert torch.equal(head, stage.modules["net"].lm_head.weight)
     assert torch.equal(embeddings, stage.embeddings)
@@ -68,5 +69,5 @@ def test_a_still_eye_stays_while_its_heads_learn(press, tiny, tmp_path):
 
 def test_what_is_right_is_said_for_each_dpi(press, tiny):
     stage = See(network(tiny, 0), tiny, press, SeeOptions(batch=8))
-    _, figures = stage.step(Random(1))
+    _, figures = stage.learn(stage.drawing(Random(1), 0.0), Random(1))
     assert {f"{what} {dpi}" for what in ("characters", "pieces") for dpi in (72, 120)} <= figures.keys()
