@@ -26,16 +26,20 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     import docx
     from lxml import etree
 
+    draft = Draft(limits)
     try:
         document = docx.Document(io.BytesIO(data))
         body = document.element.body
-    except (KeyError, ValueError, AttributeError, zipfile.BadZipFile, etree.LxmlError, docx.opc.exceptions.PackageNotFoundError) as error:
+        if body is None:
+            raise DamagedFile(DAMAGED.format("no body that python-docx can read; strict Open XML is not supported"))
+        _Reader(draft, _styles(document)).read(body)
+        _note_what_is_left_out(document, draft)
+    except (
+        *(AttributeError, IndexError, KeyError, TypeError, ValueError, zipfile.BadZipFile),
+        *(etree.LxmlError, docx.opc.exceptions.PackageNotFoundError, OSError),
+    ) as error:
+        # python-docx takes parts as they should be: one that is not ends in any of these.
         raise DamagedFile(DAMAGED.format(f"{type(error).__name__}: {error}")) from error
-    if body is None:
-        raise DamagedFile(DAMAGED.format("no body that python-docx can read; strict Open XML is not supported"))
-    draft = Draft(limits)
-    _Reader(draft, _styles(document)).read(body)
-    _note_what_is_left_out(document, draft)
     return draft.finish()
 
 
