@@ -1,4 +1,5 @@
-"""A document and a page style go in; its chunks come out, in order, each as much text as fills one page.
+"""A document and a page style go in; its chunks come out, in order, each as much text as fills one page. A native page is a chunk of its own,
+with the text that was recognised on it, or else the document's name and the page number: by that it is found.
 
 Every character that is neither white space nor of no width is in exactly one chunk, and [start, end) is where it stands in the document's text.
 """
@@ -8,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate, islice, pairwise
 
 from renderer.measure import Measure
@@ -16,11 +18,11 @@ from renderer.paginate import line_width, prepare
 from renderer.typeface import typeface
 from renderer.types import PageStyle
 from renderer.wrap import wrap
-from retrieval.types import Chunk
+from retrieval.types import Chunk, PageRef
 
 from .errors import TooLarge
 from .parsers.parsed import visible
-from .types import Document, Limits
+from .types import Block, Document, Limits, Native
 from .units import Unit, units
 
 # How full a page must be before the next top-level section, or the source's next page, starts a new one.
@@ -28,16 +30,56 @@ _SECTION_FILL = 0.5
 _PAGE_FILL = 0.75
 
 
-def chunk(document: Document, document_id: str, style: PageStyle, limits: Limits) -> list[Chunk]:
-    """Every chunk fits one page of the style, by the renderer's own measure. Raises TooLarge at the first page beyond `rendered_pages`."""
+def chunk(document: Document, document_id: str, style: PageStyle, limits: Limits, natives: Sequence[Native] = ()) -> list[Chunk]:
+    """Every chunk of text fits one page of the style, by the renderer's own measure; chunks of native pages know their page already, and stand
+    where the source has them. Raises TooLarge at the first page beyond `rendered_pages`."""
     chunks: list[Chunk] = []
+    first = 0
+    for native in sorted(natives, key=lambda native: native.number):
+        end = place_of(document, native.number)
+        _add_text(chunks, replace(document, blocks=document.blocks[first:end]), document_id, style, limits)
+        _require_room(chunks, document, limits, style, document.blocks[end - 1].end if end else 0)
+        chunks.append(_of_native(native, document, document_id, len(chunks), document.blocks[end - 1] if end else None))
+        first = end
+    _add_text(chunks, replace(document, blocks=document.blocks[first:]), document_id, style, limits)
+    return chunks
+
+
+def place_of(document: Document, number: int) -> int:
+    """How many of the document's blocks stand before a scan of that page number."""
+    return next((at for at, block in enumerate(document.blocks) if (block.page or 0) > number), len(document.blocks))
+
+
+def _of_native(native: Native, document: Document, document_id: str, ordinal: int, before: Block | None) -> Chunk:
+    """It covers nothing of the document's text: [start, end) is empty, at the place where the page stands."""
+    text = native.text if visible(native.text) else f"{document.name}, page {native.number}"
+    at = before.end if before else 0
+    return Chunk(
+        id=chunk_id(document_id, ordinal, text),
+        document=document_id,
+        ordinal=ordinal,
+        text=text,
+        start=at,
+        end=at,
+        heading=before.heading if before else "",
+        source_page=native.number,
+        pages=(PageRef(native.key, native.rows),),
+    )
+
+
+def _require_room(chunks: list[Chunk], document: Document, limits: Limits, style: PageStyle, at: int) -> None:
+    if len(chunks) == limits.rendered_pages:
+        share = 100 * at // max(1, len(document.text))
+        raise TooLarge(
+            f"{document.name}: more than {limits.rendered_pages:,} pages of style {style.name} (rendered_pages) after {share} % of the text: "
+            "raise that limit or split the file"
+        )
+
+
+def _add_text(chunks: list[Chunk], document: Document, document_id: str, style: PageStyle, limits: Limits) -> None:
+    """Cut the document's blocks into chunks, behind those that are there."""
     for held in _Filler(document, style):
-        if len(chunks) == limits.rendered_pages:
-            share = 100 * held[0].start // len(document.text)
-            raise TooLarge(
-                f"{document.name}: more than {limits.rendered_pages:,} pages of style {style.name} (rendered_pages) after {share} % of the text: "
-                "raise that limit or split the file"
-            )
+        _require_room(chunks, document, limits, style, held[0].start)
         text = _laid_out(document.text, held, style)
         if not visible(text):
             # Characters of no width alone make no page.
@@ -55,7 +97,6 @@ def chunk(document: Document, document_id: str, style: PageStyle, limits: Limits
                 source_page=first.block.page,
             )
         )
-    return chunks
 
 
 def chunk_id(document_id: str, ordinal: int, text: str) -> int:

@@ -6,7 +6,7 @@ and drawn; what is left is told from its characters. A few batches are compiled 
 
 from __future__ import annotations
 
-import os
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,10 @@ from renderer.errors import RendererError
 from retrieval.errors import NameTaken, RetrievalError
 
 from .errors import Cancelled, IngestError, UnsupportedType
+from .gather import Found, gather
 from .load import KINDS, load
 from .names import document_name
-from .pipeline import Listener, Stop, digest_of, failure, files_of, is_whole
+from .pipeline import Listener, Stop, digest_of, failure, is_whole
 from .spread import Amount, evenly
 from .survey import Standing, Survey
 from .trial import Rates, draw, measure
@@ -93,29 +94,45 @@ def estimate(
     `standing`: the home and collection that the files would go into; what is there already is left out. Raises Cancelled, and the rooms'
     errors for what is no single file's fault: the model's, the embedder's.
     """
-    sample = sample or Sample()
-    found = list(files_of(paths))
-    largest, others = _chosen([path for path, _ in found], sample.files)
+    # A zip's members are all laid out before the largest are known.
+    with tempfile.TemporaryDirectory(prefix="quire-estimate-") as folder:
+        found = list(gather(paths, workshop.limits, Path(folder), cancelled))
+        return _estimated(found, workshop, sample or Sample(), progress, cancelled, standing, replace)
+
+
+def _estimated(
+    found: Sequence[Found],
+    workshop: Workshop,
+    sample: Sample,
+    progress: Listener,
+    cancelled: Stop,
+    standing: Standing | None,
+    replace: bool,
+) -> Estimate:
+    largest, others = _chosen([file.path for file in found], sample.files)
     survey = Survey(workshop, sample.sheets, len(largest) + len(others), standing, cancelled)
     taken: dict[str, tuple[str, str]] = {}
     skipped: list[str] = []
     failed: list[Failure] = []
     passed: list[str] = []
     reading, owed = 0.0, 0
-    for number, (path, raw) in enumerate(found):
+    for number, file in enumerate(found):
+        raw = file.name
         progress(Progress(raw, "load", number, len(found)))
         owed += number in others
         begun = time.perf_counter()
         try:
-            document = _read(path, document_name(raw), workshop, taken, standing, cancelled, replace)
+            if file.error is not None:
+                raise file.error
+            document = _read(file, document_name(raw), workshop, taken, standing, cancelled, replace)
             reading += time.perf_counter() - begun
             if document is None:
                 skipped.append(document_name(raw))
             elif number in largest:
-                survey.take(document, _step(progress, raw), speaks=False)
+                survey.take(file.path, document, _step(progress, raw), speaks=False)
             elif owed > 0 or not survey.drawn:
                 # A drawn file that failed or was skipped is made up for by the next that is read.
-                survey.take(document, _step(progress, raw))
+                survey.take(file.path, document, _step(progress, raw))
                 owed -= 1
             else:
                 survey.pass_by(document)
@@ -124,7 +141,7 @@ def estimate(
         except Cancelled:
             raise
         except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
-            if isinstance(error, UnsupportedType) and path not in paths and path.suffix.lower() not in KINDS:
+            if isinstance(error, UnsupportedType) and not file.named and Path(raw).suffix.lower() not in KINDS:
                 passed.append(raw)
             else:
                 failed.append(failure(raw, error))
@@ -140,7 +157,7 @@ def estimate(
 
 
 def _read(
-    path: Path,
+    file: Found,
     name: str,
     workshop: Workshop,
     taken: Mapping[str, tuple[str, str]],
@@ -151,7 +168,7 @@ def _read(
     """The file as ingest would read it; None where that would skip it. Raises as ingest does, NameTaken too."""
     if cancelled():
         raise Cancelled("stopped on request; nothing was kept")
-    source, digest = os.path.realpath(path), digest_of(path, workshop.limits.file_bytes)
+    source, digest = file.source, digest_of(file.path, workshop.limits.file_bytes)
     before = taken.get(name)
     if before is None and standing is not None:
         row = standing.workshop.catalogue.document_named(standing.collection, name)
@@ -163,7 +180,7 @@ def _read(
         return None
     if before is not None and before[0] != digest and before[1] != source and not replace:
         raise NameTaken(f"{name}: another file of this name is there; rename this one, delete that one, or replace it")
-    return load(path, name, source, workshop.limits, cancelled)
+    return load(file.path, name, source, workshop.limits, cancelled, workshop.pdf_engine)
 
 
 def _step(progress: Listener, name: str) -> Callable[[int, int], None]:

@@ -45,4 +45,6 @@ class ImageStore:
                 found.load()
                 return PageImage(page, int(dpi), cell, found.convert("RGB"))
         except (OSError, SyntaxError, ValueError) as error:  # Pillow's PNG reader speaks of damage with all three
-            raise UnknownPage(f"{key}: its image is missing or damaged ({error}); `quire repair` draws it again") from error
+            raise UnknownPage(
+                f"{key}: its image is missing or damaged ({error}); `quire repair` draws it again, or says which file to ingest again"
+            ) from error

@@ -1,4 +1,5 @@
-"""Chunks go in; their pages are laid out, rasterised and compiled until every page image has its cache in the store.
+"""Chunks go in; their pages are laid out, rasterised and compiled until every page image has its cache in the store. Native pages come with their
+images kept already: those cannot be drawn.
 
 Batches are fixed by the document and `workshop.batch` alone: so many of its distinct pages, in order, at one DPI. A batch is
 compiled whole when any cache of it is missing. So a run that was killed and started again makes the very same forwards as
@@ -7,11 +8,12 @@ one that was not, and the store ends up the same, byte for byte.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from renderer import paginate, rasterise
-from renderer.types import Page, image_key
+from renderer.types import Line, Page, image_key
+from retrieval.errors import UnknownPage
 from retrieval.types import Chunk, PageRef, PageRow
 
 from .errors import Cancelled
@@ -42,19 +44,34 @@ class Leaves:
                 page.height,
                 tuple((line.text, line.x0, line.y0, line.x1, line.y1) for line in page.lines),
                 rows[page.key],
+                "native" if page.native else "text",
             )
             for page in self.pages
         )
 
 
-def lay_out(chunks: Sequence[Chunk], workshop: Workshop, step: Step, cancelled: Callable[[], bool]) -> Leaves:
-    """Lay every chunk out in points, put its page images into the image store, and note how many rows each takes."""
+def lay_out(chunks: Sequence[Chunk], workshop: Workshop, step: Step, cancelled: Callable[[], bool], natives: Iterable[Page] = ()) -> Leaves:
+    """Lay every chunk out in points, put its page images into the image store, and note how many rows each takes.
+
+    `natives`: native pages of a document that is not in the catalogue yet. Raises UnknownPage, naming the file to ingest again, where the
+    picture of a native page is lost.
+    """
     distinct: dict[str, Page] = {}
+    known = {page.key: page for page in natives}
     rows: dict[str, dict[int, int]] = {}
     laid = []
     for number, chunk in enumerate(chunks):
         _stop_if(cancelled)
         refs = []
+        for ref, page in _natives(chunk, workshop, known):
+            if lost := [key for dpi in workshop.dpis if not workshop.images.has(key := image_key(page.key, dpi))]:
+                raise UnknownPage(_lost(lost[0], chunk, workshop))
+            distinct.setdefault(page.key, page)
+            refs.append(ref)
+        if refs:
+            laid.append(replace(chunk, pages=tuple(refs)))
+            step(number + 1, len(chunks))
+            continue
         for page in paginate(chunk.text, workshop.style):
             if page.key not in distinct:
                 distinct[page.key] = page
@@ -67,6 +84,45 @@ def lay_out(chunks: Sequence[Chunk], workshop: Workshop, step: Step, cancelled: 
         laid.append(replace(chunk, pages=tuple(refs)))
         step(number + 1, len(chunks))
     return Leaves(tuple(laid), tuple(distinct.values()))
+
+
+def lost_pictures(chunks: Sequence[Chunk], workshop: Workshop) -> dict[str, str]:
+    """Page image key -> what to do, for every image of these chunks' native pages that is not kept any more: it cannot be made again here."""
+    return {
+        key: _lost(key, chunk, workshop)
+        for chunk in chunks
+        for _, page in _natives(chunk, workshop, {})
+        for dpi in workshop.dpis
+        if not workshop.images.has(key := image_key(page.key, dpi))
+    }
+
+
+def native_of(row: PageRow) -> Page:
+    """A native page as the catalogue has it."""
+    lines = tuple(Line(text, 0, 0, *box) for text, *box in row.lines)
+    return Page(lines, 0, 0, row.width, row.height, True, row.key, native=True)
+
+
+def _natives(chunk: Chunk, workshop: Workshop, known: Mapping[str, Page]) -> Iterator[tuple[PageRef, Page]]:
+    """The chunk's pages, if they are native: those just developed, else as the catalogue knows them. Other chunks are laid out from their text."""
+    for ref in chunk.pages:
+        if ref.key in known:
+            yield ref, known[ref.key]
+            continue
+        try:
+            row = workshop.catalogue.page(ref.key)
+        except UnknownPage:
+            return
+        if row.kind == "native":
+            yield ref, native_of(row)
+
+
+def _lost(key: str, chunk: Chunk, workshop: Workshop) -> str:
+    document = workshop.catalogue.document(chunk.document)
+    return (
+        f"{document.name}, page {chunk.source_page}: its picture ({key}) is lost, and cannot be drawn from text: "
+        f"ingest {document.name} again"
+    )
 
 
 def compile_missing(leaves: Leaves, workshop: Workshop, step: Step, cancelled: Callable[[], bool]) -> tuple[str, ...]:

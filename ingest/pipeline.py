@@ -1,6 +1,7 @@
 """Walk 1, ingest: paths go in, a `Report` comes out, and every document that went in can be asked.
 
     load       path          -> Document       in a child process, with limits
+    ocr        scans         -> native pages   developed in a child process; a picture is a page image already
     chunk      Document      -> [Chunk]        sized to fill pages
     paginate   Chunk.text    -> [Page]         once, in points
     rasterise  Page x DPIs   -> [PageImage]
@@ -16,25 +17,30 @@ Everything is keyed by content: run it again after a crash, and only what is mis
 from __future__ import annotations
 
 import hashlib
-import os
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from cache_compiler.errors import CacheError
+from cache_compiler.patch import PatchKey
 from renderer import describe_undrawable, undrawable
 from renderer.errors import RendererError
 from renderer.types import image_key
-from retrieval.errors import NameTaken, RetrievalError
+from retrieval.errors import NameTaken, RetrievalError, UnknownCollection, UnknownPage
 from retrieval.index import VectorIndex
 from retrieval.types import DocumentRow
 from retrieval.vectors import Vectors
 
 from .chunk import chunk
-from .errors import Cancelled, IngestError, NoText, UnsupportedType
+from .errors import Cancelled, IngestError, UnsupportedType
+from .gather import gather
 from .leaves import Leaves, compile_missing, lay_out, missing_keys
 from .load import KINDS, load
 from .names import document_name
+from .natives import take_natives
+from .ocr import why_not
 from .patching import form, pages_of, policy_keys
 from .remove import remove_files
 from .types import Document, Done, Failure, Progress, Report, Stage
@@ -42,6 +48,9 @@ from .workshop import Workshop
 
 Listener = Callable[[Progress], None]
 Stop = Callable[[], bool]
+
+# How often a document is made anew whose pictures another process's tidying has taken before they were its own.
+_ATTEMPTS = 3
 
 
 def ingest(
@@ -52,44 +61,56 @@ def ingest(
     cancelled: Stop = lambda: False,
     replace: bool = False,
 ) -> Report:
-    """Take files and folders into a collection. A file that fails is a line of the report, never the end of the run.
+    """Take files, folders and zips into a collection. A file that fails is a line of the report, never the end of the run; the collection is
+    made with its first document, so a run in which all fail leaves none.
 
     Raises IdentityMismatch or EmbedderMismatch when the collection was made for another model, before anything is read.
     """
     begun = time.perf_counter()
-    workshop.collection(collection, create=True)
+    if _is_there(workshop, collection):
+        workshop.collection(collection)
     workshop.home.sweep()
     done: list[Done] = []
     skipped: list[str] = []
     failed: list[Failure] = []
     passed: list[str] = []
     stopped = False
-    for path, raw in files_of(paths):
-        try:
-            name = document_name(raw)
-            outcome = ingest_file(path, name, os.path.realpath(path), collection, workshop, progress, cancelled, replace)
-        except Cancelled:
-            stopped = True
-            break
-        except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
-            if isinstance(error, UnsupportedType) and path not in paths and path.suffix.lower() not in KINDS:
-                passed.append(raw)  # nobody named it: it lay in the folder
-                continue
-            failed.append(failure(raw, error))
-            progress(Progress(raw, "failed", detail={"reason": failed[-1].reason}))
-        else:
-            if outcome is None:
-                skipped.append(name)
-                progress(Progress(name, "skipped"))
-            else:
-                done.append(outcome)
-                progress(Progress(name, "done"))
+    try:
+        with tempfile.TemporaryDirectory(prefix="quire-ingest-") as folder:
+            for found in gather(paths, workshop.limits, Path(folder), cancelled):
+                try:
+                    if found.error is not None:
+                        raise found.error
+                    name = document_name(found.name)
+                    outcome = ingest_file(found.path, name, found.source, collection, workshop, progress, cancelled, replace)
+                except Cancelled:
+                    raise
+                except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
+                    if isinstance(error, UnsupportedType) and not found.named and Path(found.name).suffix.lower() not in KINDS:
+                        passed.append(found.name)  # it lay in the folder
+                        continue
+                    failed.append(failure(found.name, error))
+                    progress(Progress(found.name, "failed", detail={"reason": failed[-1].reason}))
+                else:
+                    if outcome is None:
+                        skipped.append(name)
+                        progress(Progress(name, "skipped"))
+                    else:
+                        done.append(outcome)
+                        progress(Progress(name, "done"))
+                finally:
+                    if found.unpacked:
+                        found.path.unlink(missing_ok=True)
+    except Cancelled:
+        stopped = True
     finish_run(workshop, collection)
     return Report(collection, tuple(done), tuple(skipped), tuple(failed), tuple(passed), stopped, time.perf_counter() - begun)
 
 
 def finish_run(workshop: Workshop, collection: str) -> None:
-    """Bring the index up to the catalogue, then write the manifest: last of all."""
+    """Bring the index up to the catalogue, then write the manifest: last of all. Of a collection that nothing went into there is none."""
+    if not _is_there(workshop, collection):
+        return
     VectorIndex.open_or_build(workshop.home.index_folder, workshop.catalogue, collection)
     with workshop.home.writing():
         workshop.store.seal()
@@ -119,19 +140,18 @@ def ingest_file(
             f"{name}: another file of this name is in collection {collection!r}; rename this one, delete that one, or replace it"
         )
 
-    document = load(path, name, source, workshop.limits, cancelled)
-    if document.scans and not document.text:
-        raise NoText(f"{name}: its pages are pictures: run text recognition on it first")
-    step("chunk")(0, 0)
+    document = load(path, name, source, workshop.limits, cancelled, workshop.pdf_engine)
     document_id = hashlib.sha256("\0".join((collection, name, document.sha256)).encode()).hexdigest()[:16]
-    chunks = chunk(document, document_id, workshop.style, workshop.limits)
-    leaves = lay_out(chunks, workshop, step("rasterise"), cancelled)
-    compiled = compile_missing(leaves, workshop, step("compile"), cancelled)
-    patched = form(workshop, policy_keys(workshop, pages_of(leaves.chunks)), step("patch"), cancelled, leaves.pages)
+
+    def make(step: Callable[[Stage], Callable[[int, int], None]]) -> _Made:
+        return _made(path, document, document_id, workshop, step, cancelled)
+
+    made = make(step)
+    leaves, compiled, patched = made.leaves, made.compiled, made.patched
     step("index")(0, 0)
     vectors = workshop.embedder.embed_passages([piece.text for piece in leaves.chunks])
-    row = _row(document, document_id, collection, leaves, workshop)
-    _commit(row, leaves, vectors, workshop, replaces=before.id if before is not None else None)
+    row = _row(made.document, document_id, collection, leaves, workshop)
+    _commit(row, leaves, vectors, workshop, before.id if before is not None else None, lambda: make(lambda _: lambda *_: None))
     images = len(leaves.pages) * len(workshop.dpis)
     return Done(
         name=name,
@@ -146,19 +166,55 @@ def ingest_file(
     )
 
 
-def _commit(row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Workshop, replaces: str | None) -> None:
-    """Write the catalogue's rows while holding the writer's lock. A page that somebody's deletion has taken meanwhile is compiled again,
-    and what went with it is formed again."""
+@dataclass(frozen=True)
+class _Made:
+    """A document with all that is derived from it: kept in the stores, and not in the catalogue yet."""
+
+    document: Document
+    leaves: Leaves
+    compiled: tuple[str, ...]
+    patched: tuple[PatchKey, ...]
+
+
+def _made(
+    path: Path,
+    document: Document,
+    document_id: str,
+    workshop: Workshop,
+    step: Callable[[Stage], Callable[[int, int], None]],
+    cancelled: Stop,
+) -> _Made:
+    """Everything between a loaded document and its rows. The images of native pages belong to nobody until then: where a process that tidies
+    has taken one, they are developed again."""
+    for attempt in range(1, _ATTEMPTS + 1):
+        whole, natives, pages = take_natives(path, document, workshop, step("rasterise" if why_not(workshop.ocr) else "ocr"), cancelled)
+        step("chunk")(0, 0)
+        chunks = chunk(whole, document_id, workshop.style, workshop.limits, natives)
+        try:
+            leaves = lay_out(chunks, workshop, step("rasterise"), cancelled, pages)
+            compiled = compile_missing(leaves, workshop, step("compile"), cancelled)
+            patched = form(workshop, policy_keys(workshop, pages_of(leaves.chunks)), step("patch"), cancelled, leaves.pages)
+        except UnknownPage:
+            if not natives or attempt == _ATTEMPTS:
+                raise
+        else:
+            return _Made(whole, leaves, compiled, patched)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _commit(
+    row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Workshop, replaces: str | None, again: Callable[[], object]
+) -> None:
+    """Write the catalogue's rows while holding the writer's lock. Of a page that somebody's deletion has taken meanwhile all is made `again`."""
     patches = policy_keys(workshop, pages_of(leaves.chunks))
     while True:
         with workshop.home.writing():
             if not missing_keys(leaves.image_keys(workshop.dpis), workshop) and all(map(workshop.store.patches.has, patches)):
+                workshop.collection(row.collection, create=True)
                 workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)
                 remove_files(workshop)
                 return
-        lay_out(leaves.chunks, workshop, lambda *_: None, lambda: False)
-        compile_missing(leaves, workshop, lambda *_: None, lambda: False)
-        form(workshop, patches, lambda *_: None, lambda: False, leaves.pages)
+        again()
 
 
 def _row(document: Document, document_id: str, collection: str, leaves: Leaves, workshop: Workshop) -> DocumentRow:
@@ -171,7 +227,7 @@ def _row(document: Document, document_id: str, collection: str, leaves: Leaves, 
         sha256=document.sha256,
         bytes=document.bytes,
         media=document.media,
-        chars=len(document.text),
+        chars=len(document.text) + sum(len(page.text) for page in leaves.pages if page.native),
         chunks=len(leaves.chunks),
         pages=len(leaves.pages),
         notes=(*document.notes, *([missing_glyphs] if missing_glyphs else [])),
@@ -187,24 +243,12 @@ def is_whole(row: DocumentRow, workshop: Workshop) -> bool:
     return not missing_keys({image_key(ref.key, dpi) for ref in refs for dpi in workshop.dpis}, workshop)
 
 
-def files_of(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Files with the names they get: a folder's files by their path within it, in sorted order; hidden ones are left out."""
-    for path in paths:
-        if _is(path.is_dir, otherwise=False):
-            for found in sorted(path.rglob("*")):
-                within = found.relative_to(path)
-                if _is(found.is_file, otherwise=True) and not any(part.startswith(".") for part in within.parts):
-                    yield found, within.as_posix()
-        else:
-            yield path, path.name
-
-
-def _is(check: Callable[[], bool], otherwise: bool) -> bool:
-    """What a path is, or `otherwise` where nobody may look, or its name is too long: opening it then fails, as a line of the report."""
+def _is_there(workshop: Workshop, collection: str) -> bool:
     try:
-        return check()
-    except OSError:
-        return otherwise
+        workshop.catalogue.collection(collection)
+    except UnknownCollection:
+        return False
+    return True
 
 
 def digest_of(path: Path, limit: int) -> str:

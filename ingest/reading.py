@@ -27,7 +27,7 @@ def compile_batch(workshop: Workshop, pages: Sequence[Page], dpi: int) -> list[C
     """Compile a batch of pages at one DPI, each alone behind the prefix: one forward."""
     backbone = workshop.backbone
     if backbone.reads_images:
-        return compile_pages(backbone, [rasterise(page, workshop.style, dpi) for page in pages], workshop.prefix)
+        return compile_pages(backbone, [picture_of(workshop, page, dpi) for page in pages], workshop.prefix)
     texts = [(image_key(page.key, dpi), _ids(workshop, page.text)) for page in pages]
     return compile_texts(backbone, texts, workshop.prefix)
 
@@ -48,10 +48,17 @@ def compile_stored(workshop: Workshop, keys: Sequence[str]) -> list[Canonical]:
     return compiled
 
 
+def picture_of(workshop: Workshop, page: Page, dpi: int) -> PageImage:
+    """A page's image: drawn, or of a native page as it is kept. Raises UnknownPage where that is not there."""
+    if page.native:
+        return workshop.images.get(image_key(page.key, dpi), workshop.style.cell)
+    return rasterise(page, workshop.style, dpi)
+
+
 def encode(workshop: Workshop, page: Page, dpi: int) -> Encoded:
     """Encode a page that was just laid out."""
     if workshop.backbone.reads_images:
-        return workshop.backbone.encode([rasterise(page, workshop.style, dpi)])[0]
+        return workshop.backbone.encode([picture_of(workshop, page, dpi)])[0]
     return workshop.backbone.encode_text(image_key(page.key, dpi), _ids(workshop, page.text))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -29,6 +30,16 @@ class Scan:
     number: int
     width: float
     height: float
+
+
+@dataclass(frozen=True)
+class Native:
+    """A scan that was developed: its page number in the source, the page's key, its rows per DPI, and the text recognised on it ("": none)."""
+
+    number: int
+    key: str
+    rows: Mapping[int, int]
+    text: str = ""
 
 
 @dataclass(frozen=True)
