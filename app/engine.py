@@ -19,6 +19,7 @@ from cache_compiler.errors import ContextTooLong
 from cache_compiler.types import Assembly
 
 from .types import Finish, Sampling
+from .writer import Writer
 
 # A run of this many tokens that repeats this often is a loop, not an answer.
 _LOOP_LENGTHS = range(1, 17)
@@ -104,51 +105,6 @@ class Decode:
     def _end(self, finish: Finish, writer: Writer) -> Iterator[Piece]:
         self.finish = finish
         yield Piece(writer.rest(), finish)
-
-
-class Writer:
-    """Token ids go in, text that can be shown comes out: whole characters only, and nothing that may yet become a stop string."""
-
-    def __init__(self, backbone: Backbone, stop: Sequence[str]) -> None:
-        self._decode = backbone.tokenizer.decode
-        self._stop = [text for text in stop if text]
-        self._ids: list[int] = []
-        self._shown = 0
-
-    def take(self, token: int) -> tuple[str, bool]:
-        """(new text, whether a stop string was met: text ends before it)."""
-        self._ids.append(token)
-        text = self._text()
-        ends = [at for stop in self._stop if (at := text.find(stop)) >= 0]
-        if ends:
-            new = text[self._shown : min(ends)]
-            return new, True
-        safe = len(text) - self._held(text)
-        # An incomplete character decodes to U+FFFD at the end: wait for its other bytes.
-        while safe > self._shown and text[safe - 1] == "\ufffd":
-            safe -= 1
-        new = text[self._shown : safe]
-        self._shown = max(self._shown, safe)
-        return new, False
-
-    def rest(self) -> str:
-        text = self._text()
-        new, self._shown = text[self._shown :], len(text)
-        return new
-
-    def _text(self) -> str:
-        text: str = self._decode(self._ids, skip_special_tokens=True)
-        return text
-
-    def _held(self, text: str) -> int:
-        """How many of the last characters could be the beginning of a stop string."""
-        longest = 0
-        for stop in self._stop:
-            for size in range(min(len(stop) - 1, len(text)), 0, -1):
-                if text.endswith(stop[:size]):
-                    longest = max(longest, size)
-                    break
-        return longest
 
 
 def choose(logits: Tensor, sampling: Sampling, generator: torch.Generator | None) -> int:

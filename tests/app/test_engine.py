@@ -1,4 +1,4 @@
-"""The decode engine: whole characters, stop strings that never show, an end to loops, a cancel that works, a past that is never copied."""
+"""The decode engine: the model's own tokens, an end to loops, a cancel that works, a past that is never copied."""
 
 import threading
 
@@ -7,11 +7,10 @@ import pytest
 import torch
 from PIL import Image
 
-from app.engine import Decode, Writer, choose, loops
+from app.engine import Decode, choose, loops
 from app.types import Sampling
 from cache_compiler.backbone import Backbone
 from cache_compiler.errors import ContextTooLong
-from cache_compiler.load import load_backbone
 from cache_compiler.prefill import full_prefill
 from cache_compiler.tiny import random_backbone
 from cache_compiler.types import Assembly
@@ -87,35 +86,6 @@ def test_top_p_leaves_only_the_largest_shares() -> None:
 
 def test_a_temperature_near_zero_is_greedy_and_never_divides_into_nothing() -> None:
     assert choose(torch.tensor([1.0, 300.0, -2.0]), Sampling(temperature=1e-320), None) == 1
-
-
-def test_a_stop_string_ends_the_answer_and_no_part_of_it_is_shown() -> None:
-    reader = load_backbone("reader")
-    ids = reader.tokenizer("The owner is END and more", add_special_tokens=False)["input_ids"]
-    writer, shown = Writer(reader, ["END"]), ""
-    for token in ids:
-        text, stopped = writer.take(token)
-        shown += text
-        if stopped:
-            break
-    assert shown == "The owner is "
-
-
-def test_what_may_yet_become_a_stop_string_is_held_back_and_then_shown() -> None:
-    reader = load_backbone("reader")
-    ids = reader.tokenizer("ENter", add_special_tokens=False)["input_ids"]
-    writer = Writer(reader, ["END"])
-    shown = "".join(writer.take(token)[0] for token in ids) + writer.rest()
-    assert shown == "ENter"
-
-
-def test_characters_of_several_tokens_are_shown_whole() -> None:
-    reader = load_backbone("reader")
-    ids = reader.tokenizer("größe 佐", add_special_tokens=False)["input_ids"]
-    writer = Writer(reader, [])
-    pieces = [writer.take(token)[0] for token in ids]
-    assert all("\ufffd" not in piece for piece in pieces)
-    assert "".join(pieces) + writer.rest() == "größe 佐"
 
 
 @pytest.mark.parametrize(
