@@ -50,8 +50,12 @@ class PatchFiles:
         """Where the patch of `page` with that digest is. Raises CacheMiss as `page_folder` does."""
         return self.page_folder(page) / f"{digest(name)}{_SUFFIX}"
 
+    @property
+    def bases_folder(self) -> Path:
+        return self.folder / "bases"
+
     def basis_path(self, name: str) -> Path:
-        return self.folder / "bases" / f"{digest(name)}{_SUFFIX}"
+        return self.bases_folder / f"{digest(name)}{_SUFFIX}"
 
     def pages(self) -> list[str]:
         """Every page image that has a patch or that a patch knows of, sorted."""
@@ -63,7 +67,7 @@ class PatchFiles:
         return sorted(path for path in self.page_folder(page).glob(f"*{_SUFFIX}") if is_digest(path.stem))
 
     def bases(self) -> list[Path]:
-        return sorted(path for path in (self.folder / "bases").glob(f"*{_SUFFIX}") if is_digest(path.stem))
+        return sorted(path for path in self.bases_folder.glob(f"*{_SUFFIX}") if is_digest(path.stem))
 
     def knowing(self, page: str) -> list[Path]:
         """Every file that knows something of a page image: its own patches, those given it, and bases pooled over it with theirs; sorted."""
@@ -131,9 +135,9 @@ class PatchFiles:
         _tidy(path.parent)
         return gone
 
-    def remove_pages(self, pages: Iterable[str]) -> tuple[tuple[Path, ...], int]:
+    def remove_pages(self, pages: Iterable[str]) -> list[tuple[Path, int]]:
         """Remove everything that knows something of these page images: their own patches, every patch that was given one of them, and
-        bases pooled over one of them with all their patches. Returns the files and their bytes; again does nothing."""
+        bases pooled over one of them with all their patches. Returns the files, each with its bytes; again does nothing."""
         gone: list[tuple[Path, int]] = []
         for page in pages:
             for path in self.paths(page):
@@ -143,7 +147,7 @@ class PatchFiles:
             for marker in self._given(page).glob("*"):
                 marker.unlink(missing_ok=True)  # spoke of nothing: a crash came between
             _tidy(self._given(page))
-        return tuple(path for path, _ in gone), sum(size for _, size in gone)
+        return gone
 
     def sweep(self) -> int:
         """Remove the empty files that speak of a patch or a basis that is not there; returns how many."""

@@ -181,11 +181,11 @@ class PatchStore:
         """Delete a basis and every patch that stands over it."""
         return self._forget(self.files.remove_basis(name))
 
-    def remove_pages(self, pages: Iterable[str]) -> tuple[tuple[Path, ...], int]:
-        """Delete everything that knows something of these page images, as their own or as what was given: (files, bytes)."""
-        files, size = self.files.remove_pages(pages)
-        self._forget([(path, 0) for path in files])
-        return files, size
+    def remove_pages(self, pages: Iterable[str]) -> list[tuple[Path, int]]:
+        """Delete everything that knows something of these page images, as their own or as what was given; each file with its bytes."""
+        gone = self.files.remove_pages(pages)
+        self._forget(gone)
+        return gone
 
     def _forget(self, gone: list[tuple[Path, int]]) -> int:
         # Behind the files: a `get` that read one before it went may have kept it in memory meanwhile.

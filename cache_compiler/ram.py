@@ -60,11 +60,14 @@ class RamLayer(Generic[T]):
             self.drop(key)
         return len(gone)
 
-    def drop(self, key: str) -> None:
+    def drop(self, key: str) -> bool:
+        """Returns whether it was there."""
         with self._lock:
-            self._forget(key)
+            return self._forget(key)
 
-    def _forget(self, key: str) -> None:
+    def _forget(self, key: str) -> bool:
         gone = self._kept.pop(key, None)
-        if gone is not None:
-            self.bytes -= gone.bytes
+        if gone is None:
+            return False
+        self.bytes -= gone.bytes
+        return True

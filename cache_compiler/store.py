@@ -109,8 +109,12 @@ class CacheStore:
         """Write the manifest: the last act of a run, the sign that everything before it is there."""
         digest, count, size = hashlib.sha256(), 0, 0
         for key in self.keys():
+            try:
+                taken = self.path(key).stat().st_size
+            except FileNotFoundError:
+                continue  # removed since it was listed
             digest.update(key.encode())
-            count, size = count + 1, size + self.path(key).stat().st_size
+            count, size = count + 1, size + taken
         facts = {"identity": self.identity.fingerprint, "caches": count, "bytes": size, "keys": digest.hexdigest()}
         write_atomic(self.folder / "manifest.json", _json(facts))
 

@@ -80,11 +80,14 @@ class Home:
 
     def derived_files(self, image_key: str) -> list[Path]:
         """Every file derived from a page at one DPI, of all models: its caches, its image, and every patch that knows of it; sorted."""
+        patches = [path for files in self.patch_files() for path in files.knowing(image_key)]
+        return sorted([*self.own_files(image_key), *patches])
+
+    def own_files(self, image_key: str) -> list[Path]:
+        """Of these, its caches and its image alone."""
         folder = image_key[:2]
         caches = self.store_root.glob(f"*/caches/{folder}/{image_key}.safetensors")
-        images = (self.images_root / folder).glob(f"{image_key}.png")
-        patches = [path for files in self.patch_files() for path in files.knowing(image_key)]
-        return sorted([*caches, *images, *patches])
+        return sorted([*caches, *(self.images_root / folder).glob(f"{image_key}.png")])
 
     def patch_files(self) -> list[PatchFiles]:
         """The patches of each identity that has any."""

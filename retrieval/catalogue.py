@@ -9,7 +9,7 @@ from . import content, documents, jobs
 from .errors import EmbedderMismatch
 from .jobs import Forgotten
 from .ledger import Ledger
-from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRow, Receipt
+from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRow, Pending, Receipt
 from .vectors import Ids, Vectors
 
 
@@ -67,6 +67,7 @@ class Catalogue(Ledger):
         with self._connections.write() as connection:
             receipts = tuple(documents.delete(connection, row.id) for row in content.documents(connection, name))
             rest = jobs.forget_collection(connection, name)
+            documents.note(connection, name, rest.spools)
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             _grow(connection, name)
         self._connections.empty_log()
@@ -129,10 +130,19 @@ class Catalogue(Ledger):
         over both, or a page that comes back meanwhile loses its files.
         """
         with self._connections.read() as connection:
-            return [row[0] for row in connection.execute("SELECT key FROM removals ORDER BY key")]
+            return list(content.pending(connection).images)
+
+    def pending(self) -> Pending:
+        """The same, with indexes that may hold vectors of what was deleted, and uploads that still hold its bytes."""
+        with self._connections.read() as connection:
+            return content.pending(connection)
+
+    def empty_log(self) -> bool:
+        """As `Connections.empty_log`; every deletion does it."""
+        return self._connections.empty_log()
 
     def clear_removals(self, keys: Iterable[str]) -> None:
-        """Take page-image keys off the list; keys that are not on it are passed over."""
+        """Take page-image keys off the list, `index/<collection>` and `spool/<file>`; what is not on it is passed over."""
         with self._connections.write() as connection:
             connection.executemany("DELETE FROM removals WHERE key = ?", [(key,) for key in keys])
 

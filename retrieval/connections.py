@@ -39,19 +39,21 @@ class Connections:
         with self._transaction("BEGIN IMMEDIATE") as connection:
             yield connection
 
-    def empty_log(self) -> None:
+    def empty_log(self) -> bool:
         """Write the log into the file and cut it to nothing: until then it, and the file, still hold what was deleted.
 
         Readers that are under way are waited for. Where that takes longer than a writer's patience, or the disk is full, the log stays
-        as it is: what was committed is no less so, and the next call empties it, or the last process that closes the file.
+        as it is, and False comes back: what was committed is no less so, and the next call empties it, or the last process that closes
+        the file.
         """
         connection = self._take()
         try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error:
             connection.close()
-        else:
-            self._give_back(connection)
+            return False
+        self._give_back(connection)
+        return not busy
 
     def close(self) -> None:
         """Close all connections; those in use are closed when their transaction ends. May be called twice."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from .errors import UnknownCollection, UnknownDocument, UnknownPage
 from .jobs import by_state
-from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRef, PageRow
+from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRef, PageRow, Pending
 from .vectors import Ids, Vectors
 
 DOCUMENT = "id, collection, name, source, sha256, bytes, media, chars, chunks, pages, notes"
@@ -117,6 +117,13 @@ def page_keys(connection: sqlite3.Connection, name: str | None) -> set[str]:
         (name,),
     )
     return {row[0] for row in found}
+
+
+def pending(connection: sqlite3.Connection) -> Pending:
+    """What deletions have noted, by kind, sorted: a slash tells an index or an upload from a page image."""
+    found = [row[0] for row in connection.execute("SELECT key FROM removals ORDER BY key")]
+    named = {kind: tuple(key.partition("/")[2] for key in found if key.startswith(f"{kind}/")) for kind in ("index", "spool")}
+    return Pending(tuple(key for key in found if "/" not in key), named["index"], named["spool"])
 
 
 def counts(connection: sqlite3.Connection, name: str | None) -> Counts:

@@ -141,10 +141,17 @@ def _receipt(connection: sqlite3.Connection, row: DocumentRow, pages: Iterable[s
         connection.executemany("DELETE FROM uses WHERE key = ?", images)
         connection.execute("DELETE FROM pages WHERE key = ?", (key,))
         removed.append(key)
+    note(connection, row.collection, uploads.spools)
     return Receipt(
         *(row.id, row.name, row.chunks, row.chunks, tuple(removed), tuple(shared)),
         *(uploads.jobs, uploads.spools, uploads.uploads, row.collection),
     )
+
+
+def note(connection: sqlite3.Connection, collection: str, spools: Iterable[str]) -> None:
+    """Note what else must follow: the index of the collection may hold vectors of what went, an upload its bytes."""
+    notes = [f"index/{collection}", *(f"spool/{spool}" for spool in spools)]
+    connection.executemany("INSERT OR IGNORE INTO removals VALUES (?)", [(key,) for key in notes])
 
 
 def _dump_rows(rows: Mapping[int, int]) -> str:

@@ -61,18 +61,24 @@ class VectorIndex:
         are whole; otherwise it is written anew from the catalogue, which is the truth. Raises UnknownCollection, and RetrievalError
         where the folder cannot be written.
         """
-        row = catalogue.collection(collection)
-        ids, vectors = catalogue.vectors(collection)
-        facts = _facts(row, ids, vectors)
-        try:
-            stored = _load(folder, stem(collection), facts)
-            if stored is not None:
-                return stored
-            index = cls(ids, vectors)
-            index._save(folder, stem(collection), facts)
-        except OSError as reason:
-            raise RetrievalError(f"the vector index cannot be kept in {folder}: {reason}; free space or give another folder") from reason
-        return index
+        while True:
+            row, generation = catalogue.collection(collection), catalogue.generation(collection)
+            ids, vectors = catalogue.vectors(collection)
+            facts = _facts(row, ids, vectors)
+            try:
+                stored = _load(folder, stem(collection), facts)
+                if stored is not None:
+                    return stored
+                index = cls(ids, vectors)
+                index._save(folder, stem(collection), facts)
+            except OSError as reason:
+                raise RetrievalError(
+                    f"the vector index cannot be kept in {folder}: {reason}; free space or give another folder"
+                ) from reason
+            if catalogue.generation(collection) == generation:
+                return index
+            # Something was deleted meanwhile: its vectors must not stay in a file that was written behind the deletion.
+            remove_index(folder, collection)
 
     def _save(self, folder: Path, name: str, facts: dict[str, object]) -> None:
         content = faiss.serialize_index(self._faiss).tobytes()
@@ -83,10 +89,17 @@ class VectorIndex:
         _replace(folder / f"{name}.json", json.dumps(side, sort_keys=True, indent=1).encode())
 
 
-def remove_index(folder: Path, collection: str) -> None:
-    """Remove the files of a deleted collection's index; nothing happens where there are none."""
-    for ending in ("json", "faiss"):
-        (folder / f"{stem(collection)}.{ending}").unlink(missing_ok=True)
+def remove_index(folder: Path, collection: str) -> list[tuple[Path, int]]:
+    """Remove the files of a collection's index, and half-written ones; returns them with their bytes. It is built again when it is needed."""
+    gone = []
+    for path in sorted({*folder.glob(f"{stem(collection)}.*"), *folder.glob(f".{stem(collection)}.*")}):
+        try:
+            size = path.stat().st_size
+            path.unlink()
+        except FileNotFoundError:
+            continue
+        gone.append((path, size))
+    return gone
 
 
 def stem(collection: str) -> str:

@@ -198,6 +198,19 @@ class UploadRow:
 
 
 @dataclass(frozen=True)
+class Pending:
+    """What deletions have noted and files still have: page-image keys, collections whose index may hold vectors, names of uploads."""
+
+    images: tuple[str, ...] = ()
+    indexes: tuple[str, ...] = ()
+    uploads: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return bool(self.images or self.indexes or self.uploads)
+
+
+@dataclass(frozen=True)
 class Counts:
     """How much is there, in the whole catalogue or in one collection; a page that several documents own counts once. Jobs by state."""
 

@@ -285,14 +285,15 @@ def test_everything_that_knows_of_a_page_goes_with_it_and_nothing_else(store: Pa
     size = sum(path.stat().st_size for path in going)
     assert store.files.knowing(A) == sorted(going)
     assert set(store.files.pages()) == {A, B, C, D}
-    gone, freed = store.remove_pages([A])
+    removed = store.remove_pages([A])
+    gone, freed = tuple(path for path, _ in removed), sum(size for _, size in removed)
     assert set(gone) == set(going)
     assert freed == size
     assert list(store.keys()) == [far]
     assert [path for path in store.folder.rglob("*") if A in path.name] == []
     assert store.ram.bytes == sum(t.numel() * 4 for f in (made(far).rotary, made(far).plain) for t in (f.left, f.right))
-    assert store.remove_pages([A]) == ((), 0)
-    assert store.remove_pages([B])[0] == (store.folder / C[:2] / C / f"{far.digest}.safetensors",)
+    assert store.remove_pages([A]) == []
+    assert [path for path, _ in store.remove_pages([B])] == [store.folder / C[:2] / C / f"{far.digest}.safetensors"]
     assert files(store) == []
 
 
@@ -303,7 +304,7 @@ def test_a_basis_goes_with_a_page_it_was_pooled_over_and_takes_its_patches_along
     store.put(pooled)
     store.put(made(key(C, B)))
     assert set(store.files.knowing(D)) == {store.path(pooled.key), store.files.basis_path(basis.digest)}
-    gone, _ = store.remove_pages([D])
+    gone = tuple(path for path, _ in store.remove_pages([D]))
     assert set(gone) == {
         store.folder / C[:2] / C / f"{pooled.key.digest}.safetensors",
         store.folder / "bases" / f"{basis.digest}.safetensors",
@@ -337,7 +338,7 @@ def test_a_flipped_byte_in_the_names_of_a_header_keeps_no_page_from_being_remove
                 data[data.index(name.encode()) + 3] ^= 1 << bit
                 path.write_bytes(bytes(data))
             assert store.files.listing(B).damaged == (key(B, A, C).digest,)
-            assert len(store.remove_pages([gone])[0]) == 2
+            assert len(store.remove_pages([gone])) == 2
             assert files(store) == []
 
 
@@ -362,7 +363,7 @@ def test_a_removal_cut_short_is_finished_by_the_next(store: PatchStore) -> None:
     markers = [name for name in files(store) if name.startswith("given/")]
     assert len(markers) == 2
     store.path(key(B, A, C)).unlink()  # and then the process dies
-    assert store.remove_pages([A]) == ((), 0)
+    assert store.remove_pages([A]) == []
     assert len(files(store)) == 1
     assert store.files.sweep() == 1
     assert files(store) == []

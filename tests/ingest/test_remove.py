@@ -21,7 +21,18 @@ def test_the_last_deletion_leaves_no_cache_no_image_and_no_row(workshop: Worksho
         assert removal.receipt.chunks == row.chunks
         pages = len(removal.receipt.removed_pages)
         # A cache and an image at each of two DPIs; of each page but the first a patch at every pair of them.
-        assert len(removal.files) == 4 * pages + 4 * (pages - 1)
+        counted = {kind: removal.artefacts[kind] for kind in ("caches", "images", "patches", "documents", "chunks", "vectors", "pages")}
+        assert counted == {
+            "caches": 2 * pages,
+            "images": 2 * pages,
+            "patches": 4 * (pages - 1),
+            "documents": 1,
+            "chunks": row.chunks,
+            "vectors": row.chunks,
+            "pages": pages,
+        }
+        assert len(removal.files) == sum(removal.artefacts[kind] for kind in ("caches", "images", "patches", "indexes"))
+        assert removal.left == ()
         assert removal.bytes > 0
         assert not any((workshop.home.root / file).exists() for file in removal.files)
     assert not [name for name in files_of(workshop.home.root) if name.endswith((".safetensors", ".png"))]
@@ -49,7 +60,10 @@ def test_vectors_of_a_deleted_document_are_not_left_in_the_index(workshop: Works
     file = next(workshop.home.index_folder.glob("*.faiss"))
     assert gone
     assert all(vector in file.read_bytes() for vector in gone)
-    remove_document(workshop, row.id)
+    removal = remove_document(workshop, row.id)
+    assert removal.artefacts["indexes"] == 2
+    assert list(workshop.home.index_folder.iterdir()) == []
+    Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder).search("owner", "default", 3)
     assert not any(vector in file.read_bytes() for vector in gone)
 
 
@@ -58,7 +72,7 @@ def test_a_shared_page_lives_until_its_last_owner_goes(workshop: Workshop, recor
     ingest([records], "default", workshop)
     rows = {row.name: row for row in workshop.catalogue.documents("default")}
     first = remove_document(workshop, rows["c.txt"].id)
-    assert first.files == ()
+    assert all(file.startswith("index/") for file in first.files)
     assert len(first.receipt.shared_pages) == 1
     page = first.receipt.shared_pages[0]
     assert [len(workshop.home.derived_files(f"{page}@{dpi}")) for dpi in (72, 120)] == [2, 2]
@@ -74,7 +88,8 @@ def test_a_deletion_cut_short_is_finished_when_the_home_is_opened_again(workshop
     assert all(workshop.home.derived_files(f"{key}@{dpi}") for key in receipt.removed_pages for dpi in (72, 120))
     again = open_at(workshop.home.root)
     assert not any(again.home.derived_files(f"{key}@{dpi}") for key in receipt.removed_pages for dpi in (72, 120))
-    assert again.catalogue.pending_removals() == []
+    assert not again.catalogue.pending().any
+    assert list(again.home.index_folder.iterdir()) == []
     finish_removals(again)  # nothing left to do
 
 
