@@ -42,7 +42,8 @@ def cite(plan: Plan, documents: Mapping[str, DocumentRow], pages: Mapping[str, P
 
 
 def mark(citations: tuple[Citation, ...], pages: Mapping[str, PageRow], question: str, answer: str) -> tuple[Citation, ...]:
-    """Mark the lines that hold the answer's own words; where no page has them, the one line of all that is closest to the question.
+    """Mark the lines that hold the answer's own words; where no page has them, the one line of all that is closest to the question, and the
+    whole of every picture on which no text is known: the answer may stand there.
 
     Of several places with the answer's words, those that speak most of what was asked are marked. A mark says where to look,
     not that the answer is right: a small model may name words that stand elsewhere on the page.
@@ -54,9 +55,15 @@ def mark(citations: tuple[Citation, ...], pages: Mapping[str, PageRow], question
         single = _scored(citations, pages, asked, lambda page: [(n,) for n in range(len(page.lines))])
         spans = [span for span in single if span[0] > 0][:1]
         why = "closest to the question"
+    unread = why == "closest to the question"
     chosen = [span for span in spans if span[0] == spans[0][0]]
     return tuple(
-        replace(c, lines=_marks(pages[c.page], sorted({n for _, at, lines in chosen if at == i for n in lines}), why))
+        replace(
+            c,
+            lines=_whole(pages[c.page])
+            if unread and pages[c.page].kind == "native" and not pages[c.page].lines
+            else _marks(pages[c.page], sorted({n for _, at, lines in chosen if at == i for n in lines}), why),
+        )
         for i, c in enumerate(citations)
     )
 
@@ -100,6 +107,10 @@ def _holding(page: PageRow, wanted: list[str]) -> list[tuple[int, ...]]:
 def _find(words: list[str], wanted: list[str]) -> int | None:
     size = len(wanted)
     return next((i for i in range(len(words) - size + 1) if words[i : i + size] == wanted), None)
+
+
+def _whole(page: PageRow) -> tuple[MarkedLine, ...]:
+    return (MarkedLine(0, "(the whole page)", (0.0, 0.0, page.width, page.height), "closest to the question"),)
 
 
 def _marks(page: PageRow, numbers: list[int], why: Why) -> tuple[MarkedLine, ...]:

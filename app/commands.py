@@ -168,12 +168,13 @@ def repair(args: argparse.Namespace) -> int:
     finally:
         house.close()
     pages, patches = printed.count(len(mended.pages), "page image"), _patches(len(mended.patches))
-    print("\n".join([*mended.pages, f"{pages} compiled again, {patches} formed; every cache of {args.collection} is whole."]))
+    whole = "" if mended.lost else f"; every cache of {args.collection} is whole"
+    print("\n".join([*mended.pages, *map(printed.plain, mended.lost), f"{pages} compiled again, {patches} formed{whole}."]))
     if mended.dropped:
         print(f"{_patches(mended.dropped)} damaged and removed; those that patch_policy asks for are among the formed.")
     if orphans:
         print(f"{printed.count(len(orphans), 'file')} that no document owns removed (of uploads and runs that were stopped).")
-    return 0
+    return SOME_FAILED if mended.lost else 0
 
 
 def key(args: argparse.Namespace) -> int:

@@ -140,7 +140,7 @@ def _notes(document: Document, tally: _Tally, reads_images: bool) -> list[str]:
     left_out = "left out, for this model reads text alone"
     for why, numbers in [*tally.unread.items(), *([("", tally.blank)] if tally.blank else [])]:
         end = _FOUND.format(its="its" if len(numbers) == 1 else "their") if reads_images else left_out
-        notes.append(f"no text was {'looked for' if why else 'found'} on {_named(numbers)}{f', for {why}' if why else ''}: {end}")
+        notes.append(f"no text was found on {_named(numbers)}{f' ({why})' if why else ''}: {end}")
     return notes
 
 

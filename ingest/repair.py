@@ -9,7 +9,7 @@ from cache_compiler.errors import CorruptCache
 from cache_compiler.patch import PatchKey
 from renderer.types import image_key
 
-from .leaves import compile_missing, lay_out, missing_keys
+from .leaves import compile_missing, lay_out, lost_pictures, missing_keys
 from .patching import drop_damaged, form, pages_of, policy_keys
 from .types import Progress, Stage
 from .workshop import Workshop
@@ -18,11 +18,15 @@ from .workshop import Workshop
 @dataclass(frozen=True)
 class Repaired:
     """Page images compiled again; patches formed, again or for the first time, as the policy wants them; and how many damaged patch files
-    went. A damaged patch that the policy does not ask for is not formed again: `quire patch form` does that, and `hot` in time."""
+    went. A damaged patch that the policy does not ask for is not formed again: `quire patch form` does that, and `hot` in time.
+
+    `lost`: a sentence for each picture of a native page that is not kept any more and cannot be drawn: which file to ingest again. A cache of
+    it that is there still answers."""
 
     pages: tuple[str, ...] = ()
     patches: tuple[PatchKey, ...] = ()
     dropped: int = 0
+    lost: tuple[str, ...] = ()
 
 
 def repair(
@@ -41,20 +45,25 @@ def repair(
     mended: list[str] = []
     formed: list[PatchKey] = []
     dropped = 0
+    lost: dict[str, str] = {}
     for document in documents:
         chunks = workshop.catalogue.chunks_of(document.id)
         keys = sorted({image_key(page.key, dpi) for page in pages_of(chunks) for dpi in workshop.dpis})
         for key in keys:
             if workshop.store.has(key) and not _sound(workshop, key):
                 workshop.store.remove(key)
+        gone = lost_pictures(chunks, workshop)
+        lost |= gone
         if missing_keys(keys, workshop):
-            leaves = lay_out(chunks, workshop, _step(progress, document.name, "rasterise"), cancelled)
+            left = [piece for piece in chunks if not any(image_key(page.key, dpi) in gone for page in piece.pages for dpi in workshop.dpis)]
+            leaves = lay_out(left, workshop, _step(progress, document.name, "rasterise"), cancelled)
             mended += compile_missing(leaves, workshop, _step(progress, document.name, "compile"), cancelled)
         dropped += drop_damaged(workshop, keys)
-        formed += form(workshop, policy_keys(workshop, pages_of(chunks)), _step(progress, document.name, "patch"), cancelled)
+        wanted = [key for key in policy_keys(workshop, pages_of(chunks)) if gone.keys().isdisjoint(key.pages)]
+        formed += form(workshop, wanted, _step(progress, document.name, "patch"), cancelled)
     with workshop.home.writing():
         workshop.store.seal()
-    return Repaired(tuple(mended), tuple(formed), dropped)
+    return Repaired(tuple(mended), tuple(formed), dropped, tuple(lost.values()))
 
 
 def _step(progress: Callable[[Progress], None], name: str, stage: Stage) -> Callable[[int, int], None]:

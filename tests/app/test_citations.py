@@ -1,5 +1,7 @@
 """Citations: every page that was read, and the lines that speak to the answer marked with their exact boxes."""
 
+from dataclasses import replace
+
 from app.citations import cite, mark
 from retrieval.types import Chunk, DocumentRow, PageRef, PageRow, Pick, Plan
 
@@ -12,14 +14,16 @@ def page(key: str, *lines: str) -> PageRow:
 PAGES = {
     "p": page("p", "The owner of Brobo tower is Mapeas", "Daima.", "Brobo tower has gate 21127.", "Gray farm has gate 21127."),
     "q": page("q", "Gray farm: fuel coal.", "Its price is $23,890."),
+    "scan": replace(page("scan", "Bolt tower has gate 77."), kind="native"),
+    "photo": replace(page("photo"), kind="native"),
 }
 DOCUMENT = DocumentRow("d", "default", "a.txt", "", "", 0, "text/plain", 0)
 
 
-def marks(question: str, answer: str) -> list[tuple[str, int, str]]:
-    picks = tuple(Pick(Chunk(n, "d", n, "", 0, 0), PageRef(key, {72: 100}), 72, 0.5, "context") for n, key in enumerate("pq"))
+def marks(question: str, answer: str, keys: tuple[str, ...] = ("p", "q")) -> list[tuple[str, int, str]]:
+    picks = tuple(Pick(Chunk(n, "d", n, "", 0, 0), PageRef(key, {72: 100}), 72, 0.5, "context") for n, key in enumerate(keys))
     citations = mark(cite(Plan(picks, (0, 1)), {"d": DOCUMENT}, PAGES), PAGES, question, answer)
-    assert [citation.page for citation in citations] == ["p", "q"]
+    assert [citation.page for citation in citations] == list(keys)
     return [(citation.page, line.index, line.why) for citation in citations for line in citation.lines]
 
 
@@ -69,3 +73,12 @@ def test_the_box_is_the_lines_own() -> None:
         "$23,890",
     )
     assert citations[0].lines[0].box == (4.0, 8.0, 100.0, 16.0)
+
+
+def test_a_line_that_was_recognised_on_a_scan_is_marked_like_any_other() -> None:
+    assert marks("What is the gate of Bolt tower?", "77", ("q", "scan", "photo")) == [("scan", 0, "holds the answer")]
+
+
+def test_a_picture_on_which_no_text_is_known_is_marked_whole_where_no_line_has_the_answer() -> None:
+    found = marks("What is the fuel of Gray farm?", "hydrogen", ("q", "photo"))
+    assert found == [("q", 0, "closest to the question"), ("photo", 0, "closest to the question")]
