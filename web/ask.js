@@ -1,77 +1,96 @@
-// A question goes in; the pages it will read, the answer as it is written, and how it was made come out.
+// A question goes in; it is asked, on its own or in a conversation, waited for where the server is busy, and its answer is shown and kept.
 
 import * as api from "./api.js";
-import { announce, byId, count, el, fill, seconds, show } from "./dom.js";
+import { begin, clearAnswer, end, present, showPlan, tell, write } from "./answer.js";
+import { announce, byId, el, fill, show } from "./dom.js";
 import { examplesOf } from "./examples.js";
+import { count } from "./figures.js";
+import { answersOf, remember } from "./history.js";
 import { house, lost } from "./house.js";
-import { leaves, showPages } from "./pages.js";
-import { showStrip } from "./strip.js";
-
-const FINISH = {
-  length: "The answer was cut: it reached the most words it may have.",
-  repetition: "The answer was ended: the reader had begun to repeat itself.",
-  cancelled: "Stopped.",
-};
-
-/** What the reader writes where it finds no answer. */
-const NOT_STATED = /^not stated\.?$/i;
-const NO_ANSWER = "The reader found no answer on these pages.";
-const UNSEEN = "These words do not stand on the pages below. Check before you rely on them.";
+import { keep, kept } from "./keep.js";
+import { listPast, startPast } from "./past.js";
+import { drop, idFor, setTalking, talking, talkOf, took } from "./talk.js";
 
 /** Errors that mean the same to a person: there is nothing yet to read. */
 const NOTHING_TO_READ = new Set(["EmptyCollection", "UnknownCollection"]);
+/** How often a question is asked of a busy server before the person is asked. */
+const TRIES = 5;
+const SECOND = 1000;
+const PENDING = "quire-pending";
+const DRAFT = "quire-draft";
 
-/** The question being answered: {controller}, or null. */
+/** The question being answered: {controller, text, plan}, or null. */
 let running = null;
+/** The answer on screen, by the moment it was asked; null while there is none. A page that is loaded anew shows it again. */
+const shown = () => kept("session", `quire-shown:${house.collection}`);
+const setShown = (at) => keep("session", `quire-shown:${house.collection}`, at);
 /** Which of the looks for examples is the latest: an older one that comes back later must not show. */
 let lookedFor = 0;
-/** Answers of this visit, newest first. */
-let answers = [];
 
 async function ask(question) {
   running?.controller.abort();
-  const mine = { controller: new AbortController(), text: "", plan: null };
+  const mine = { controller: new AbortController(), text: "", plan: null, collection: house.collection };
   running = mine;
-  const asked = house.collection;
+  setShown(null);
+  busy(true);
   begin(question);
-  try {
-    for await (const { name, data } of api.ask({ question, collection: asked, ...budget() }, mine.controller.signal)) {
+  announce("Finding the passages");
+  // A page that is loaded anew in the middle asks again.
+  keep("session", PENDING, { question, collection: mine.collection });
+  for (let tries = 1; running === mine; tries += 1) {
+    try {
+      await once(mine, question);
+      return;
+    } catch (error) {
       if (running !== mine) return;
-      if (name === "planned") planned(mine, data);
-      else if (name === "token") write(mine, data.text);
-      else if (name === "failed") return stopped(mine, sentence(data.error, asked), true);
-      else if (name === "done") return finished(mine, data);
-    }
-    if (running === mine) stopped(mine, "The connection ended before the answer was whole. Ask again.", true);
-  } catch (error) {
-    if (running !== mine) return;
-    if (error.name === "AbortError") stopped(mine, mine.text ? "Stopped. This is what had been written." : "Stopped.", false);
-    else {
+      if (error.name === "AbortError") return stopped(mine, mine.text ? "Stopped. This is what had been written." : "Stopped.", false);
+      if (error.later && !mine.text && tries < TRIES && (await waited(mine, error))) continue;
+      if (running !== mine) return;
+      if (mine.controller.signal.aborted) return stopped(mine, "Stopped.", false);
       lost(error);
-      stopped(mine, sentence(error, asked), true);
+      return stopped(mine, sentence(error, mine.collection), true);
     }
   }
+}
+
+async function once(mine, question) {
+  const talk = talking() ? { conversation: idFor(mine.collection) } : {};
+  for await (const { name, data } of api.ask({ question, collection: mine.collection, ...budget(), ...talk }, mine.controller.signal)) {
+    if (running !== mine) return;
+    if (name === "planned") {
+      mine.plan = data.plan;
+      showPlan(data);
+    } else if (name === "compiling") {
+      const words = `Compiling ${count(data.pages.length, "page")} again: the ${data.pages.length === 1 ? "cache" : "caches"} had made room on the disk …`;
+      tell(words);
+      announce(words);
+    } else if (name === "token") {
+      mine.text += data.text;
+      write(data.text);
+    } else if (name === "failed") return stopped(mine, sentence(data.error, mine.collection), true);
+    else if (name === "done") return finished(mine, data);
+  }
+  if (running === mine) stopped(mine, "The connection ended before the answer was whole. Ask again.", true);
+}
+
+/** Count down what the server asks to wait. Returns false when the person stopped it. */
+async function waited(mine, error) {
+  const why = error.status === 429 ? "That was too fast for this server." : "The reader has its hands full.";
+  let left = Math.max(1, Math.ceil(error.wait ?? 2));
+  announce(`${why} Asked again in ${left} seconds`);
+  for (; left > 0; left -= 1) {
+    tell(`${why} Asked again in ${left} s …`);
+    await new Promise((go) => { setTimeout(go, SECOND); });
+    if (running !== mine || mine.controller.signal.aborted) return false;
+  }
+  tell("Finding the passages …");
+  return true;
 }
 
 /** An error in words: the server's own, but for those that only say that the shelf is empty. */
 function sentence({ type, message }, collection) {
   if (NOTHING_TO_READ.has(type)) return `The collection “${collection}” has no documents yet. Add some, or open another collection; then ask.`;
   return message;
-}
-
-/** Does the answer stand on its pages? What to say beside it; empty where a marked line holds it, or where it was not finished. */
-function check(answer) {
-  const text = answer.text.trim();
-  if (!text || answer.finish === "cancelled") return "";
-  if (NOT_STATED.test(text)) return NO_ANSWER;
-  return answer.citations.some((one) => one.lines.some((line) => line.why === "holds the answer")) ? "" : UNSEEN;
-}
-
-function showCheck(text) {
-  const line = byId("answer-check");
-  line.textContent = text;
-  line.classList.toggle("calm", text === NO_ANSWER);
-  show(line, text !== "");
 }
 
 /** What the person set under "How much to read"; what is left empty is the server's to say. */
@@ -87,126 +106,89 @@ function budget() {
 function busy(is) {
   show(byId("ask-button"), !is);
   show(byId("stop-button"), is);
-  byId("answer").classList.toggle("writing", is);
-  // Screen readers wait for the whole answer instead of reading every piece of it.
-  byId("answer-said").setAttribute("aria-busy", String(is));
 }
 
-function begin(question) {
-  busy(true);
-  byId("answer-question").textContent = question;
-  byId("answer-state").textContent = "Finding the passages …";
-  byId("answer-text").textContent = "";
-  showCheck("");
-  byId("answer").classList.remove("failed");
-  show(byId("answer-state"));
-  show(byId("answer-note"), false);
-  show(byId("answer-facts"), false);
-  show(byId("answer"));
-  show(byId("evidence"), false);
-  announce("Finding the passages");
-}
-
-function planned(mine, { plan, citations }) {
-  mine.plan = plan;
-  const sharp = plan.picks.filter((pick) => pick.why !== "context" && pick.why !== "kept").length;
-  byId("answer-state").textContent = `Reading ${count(plan.picks.length, "page")}${sharp && sharp < plan.picks.length ? `, ${sharp} of them sharp` : ""} …`;
-  showEvidence(leaves(citations, plan), plan, null);
-  announce(`Reading ${count(plan.picks.length, "page")}`);
-}
-
-function showEvidence(items, plan, answer) {
-  show(byId("evidence"));
-  showPages(items, plan, house.dpis);
-  showStrip(plan, answer);
-}
-
-function write(mine, piece) {
-  if (!mine.text) show(byId("answer-state"), false);
-  mine.text += piece;
-  byId("answer-text").append(piece);
-}
-
-function stopped(mine, words, failed) {
+function over() {
   running = null;
+  keep("session", PENDING, null);
   busy(false);
-  show(byId("answer-state"), false);
-  const note = byId("answer-note");
-  note.textContent = words;
-  show(note);
-  byId("answer").classList.toggle("failed", failed);
-  if (!mine.plan) show(byId("evidence"), false);
+}
+
+function stopped(mine, words, trouble) {
+  over();
+  end(words, trouble, mine.plan !== null);
+  announce(words);
 }
 
 function finished(mine, answer) {
-  running = null;
-  busy(false);
-  answers = [answer, ...answers.filter((other) => other.question !== answer.question || other.collection !== answer.collection)];
-  present(answer);
-  listEarlier(answer);
+  over();
+  const turn = answer.conversation;
+  const anew = turn && took(mine.collection, turn.turn);
+  const { at } = remember(answer);
+  setShown(at);
+  present(answer, null, anew ? "The server had let go of the conversation: it began anew with this question." : "");
+  listPast(at, sinceOf());
+  showTalk();
 }
 
-/** Show a whole answer: one that has just been written, or one of before. */
-function present(answer) {
-  byId("answer-question").textContent = answer.question;
-  byId("answer-text").textContent = answer.text.trim() || "(The reader wrote nothing.)";
-  showCheck(check(answer));
-  byId("answer").classList.remove("failed");
-  show(byId("answer"));
-  show(byId("answer-state"), false);
-  const note = byId("answer-note");
-  note.textContent = FINISH[answer.finish] || "";
-  show(note, Boolean(note.textContent));
-  const facts = byId("answer-facts");
-  const talk = answer.conversation;
-  const turn = talk && [`turn ${talk.turn}`, talk.kept ? `${count(talk.kept, "page")} kept` : ""].filter(Boolean).join(", ");
-  facts.textContent = [answer.model, count(answer.tokens, "token"), `first word after ${seconds(answer.timings.first_token)}`, turn].filter(Boolean).join(" · ");
-  show(facts);
-  showEvidence(leaves(answer.citations, answer.plan), answer.plan, answer);
+// --- conversations
+
+/** The moment since which the conversation at hand runs, or null. */
+const sinceOf = () => (talking() && talkOf(house.collection) ? talkOf(house.collection).since : null);
+
+function showTalk() {
+  byId("talk").checked = talking();
+  const talk = talking() ? talkOf(house.collection) : null;
+  const turns = talk ? talk.turn : 0;
+  byId("talk-state").textContent = turns ? `${count(turns, "turn")} so far` : "";
+  show(byId("talk-new"), turns > 0);
 }
 
-function listEarlier(current) {
-  const others = answers.filter((answer) => answer !== current && answer.collection === house.collection);
-  show(byId("earlier"), others.length > 0);
-  fill(
-    byId("earlier-list"),
-    ...others.map((answer) =>
-      el(
-        "li",
-        {},
-        el(
-          "button",
-          {
-            type: "button",
-            class: "earlier-one",
-            on: {
-              click: () => {
-                present(answer);
-                listEarlier(answer);
-                byId("answer").scrollIntoView({ block: "nearest" });
-              },
-            },
-          },
-          el("span", { class: "earlier-question", text: answer.question }),
-          el("span", { class: "earlier-answer", text: answer.text.trim() }),
-        ),
-      ),
-    ),
-  );
+async function newTalk() {
+  stop();
+  try {
+    await drop(house.collection);
+    announce("A new conversation: the server has let go of the old one");
+  } catch (error) {
+    if (!lost(error)) announce(error.message);
+  }
+  clearAnswer();
+  setShown(null);
+  showTalk();
+  listPast(null, null);
+  byId("question").focus();
 }
 
-function stop() {
+// --- the parts around it
+
+export function stop() {
   running?.controller.abort();
 }
 
 /** Another collection was chosen: its answers are other answers. */
 export function turnTo() {
   stop();
-  running = null;
-  busy(false);
-  show(byId("answer"), false);
-  show(byId("evidence"), false);
-  listEarlier(null);
+  if (running) over();
+  clearAnswer();
+  showTalk();
+  const last = answersOf(house.collection).find((one) => one.at === shown());
+  if (last) present(last.answer, last.at);
+  listPast(last ? last.at : null, sinceOf());
+}
+
+/** Answers were forgotten, or documents: of an answer that is not kept any more nothing stays in sight. */
+export function refresh() {
+  const at = shown();
+  const still = answersOf(house.collection).some((one) => one.at === at);
+  if (!still && !running) clearAnswer();
+  listPast(still ? at : null, sinceOf());
+}
+
+/** A question that was on its way when the page was loaded anew is asked again; one that was only typed stands there again. */
+export function resumeQuestion() {
+  const pending = kept("session", PENDING);
+  if (!pending || running || pending.collection !== house.collection) return;
+  ask(pending.question);
 }
 
 /** Say what the reader can answer, where the question is written. */
@@ -247,19 +229,22 @@ function grow() {
   field.style.setProperty("height", `${field.scrollHeight + 2}px`);
 }
 
-export function startAsking() {
+function startForm() {
   const form = byId("ask-form");
   const field = byId("question");
+  field.value = kept("session", DRAFT, "");
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     const question = field.value.trim();
-    if (question) {
-      ask(question);
-      // What is typed next is another question: it takes the place of this one.
-      field.select();
-    } else field.focus();
+    if (!question) return field.focus();
+    ask(question);
+    // What is typed next is another question: it takes the place of this one.
+    return field.select();
   });
-  field.addEventListener("input", grow);
+  field.addEventListener("input", () => {
+    keep("session", DRAFT, field.value || null);
+    grow();
+  });
   window.addEventListener("resize", grow);
   field.addEventListener("keydown", (event) => {
     // While an input method composes a character, Enter belongs to it.
@@ -271,9 +256,28 @@ export function startAsking() {
     stop();
     field.focus();
   });
-  document.addEventListener("keydown", (event) => {
-    // An open dialog takes Escape for itself.
-    if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
-    stop();
+}
+
+export function startAsking() {
+  startForm();
+  startPast({
+    opened: (answer, at) => {
+      stop();
+      if (running) over();
+      setShown(at);
+      present(answer, at);
+      listPast(at, sinceOf());
+      byId("answer-question").focus();
+      byId("answer").scrollIntoView({ block: "nearest" });
+    },
+    emptied: refresh,
   });
+  byId("answer-question").tabIndex = -1;
+  byId("talk").addEventListener("change", (event) => {
+    setTalking(event.target.checked);
+    showTalk();
+    listPast(shown(), sinceOf());
+  });
+  byId("talk-new").addEventListener("click", newTalk);
+  showTalk();
 }

@@ -1,36 +1,66 @@
-// The shelf: the collection's documents come in, as a list that can be searched, opened and cleared; a deletion shows its receipt.
+// The shelf: the collection's documents come in, piece by piece, as a list that can be searched, opened and cleared; a deletion shows its receipt.
 
 import * as api from "./api.js";
-import { announce, byId, count, el, fill, show, size } from "./dom.js";
+import { announce, byId, el, fill, iconButton, icon, settled, show } from "./dom.js";
+import { count, figure, size } from "./figures.js";
 import { openGallery } from "./gallery.js";
+import { forgetDocument, keepOnly } from "./history.js";
 import { house, lost } from "./house.js";
+import { documentSlip } from "./receipts.js";
+import { askSure } from "./sure.js";
 
-/** From this many documents on, a list wants a search box. */
+/** From this many documents on, a list wants a search box; and how many are fetched at a time. */
 const MANY = 8;
+const PIECE = 40;
 
-let documents = [];
+let shelf = { documents: [], next: null, wanted: "" };
 let fresh = new Set();
 let changed = () => {};
+let forgot = () => {};
 
-/** Fetch and show the collection's documents. `added`: ids that have just come in. */
+/** Fetch and show the collection's documents from the first on. `added`: ids that have just come in. */
 export async function loadShelf(added = []) {
   const asked = house.collection;
-  let list;
+  const wanted = byId("filter").value.trim();
+  let piece;
   try {
-    list = await api.documents(asked);
+    // As many as are shown already: what somebody has unrolled stays unrolled.
+    piece = await api.documents(asked, { name: wanted, limit: Math.min(200, Math.max(PIECE, shelf.documents.length)) });
   } catch (error) {
     // A collection comes to be with its first document: until then it is an empty shelf, not a mistake.
-    if (error instanceof api.ApiError && error.status === 404) list = [];
+    if (error instanceof api.ApiError && error.status === 404) piece = { documents: [], next: null };
     else {
       if (!lost(error)) state(error.message, true);
       return;
     }
   }
-  if (asked !== house.collection) return;
-  documents = list;
-  fresh = new Set(added);
+  if (asked !== house.collection || wanted !== byId("filter").value.trim()) return;
+  shelf = { documents: piece.documents, next: piece.next || null, wanted };
+  for (const id of added) fresh.add(id);
   draw();
-  changed(documents);
+  fresh = new Set();
+  // With the whole list at hand, answers from documents that were deleted elsewhere are known, and go.
+  if (!wanted && !shelf.next && keepOnly(asked, shelf.documents.map((one) => one.id))) forgot();
+  if (!wanted) changed(shelf.documents);
+}
+
+async function more() {
+  const asked = house.collection;
+  const button = byId("shelf-more");
+  button.disabled = true;
+  try {
+    const piece = await api.documents(asked, { name: shelf.wanted, after: shelf.next, limit: PIECE });
+    if (asked !== house.collection) return;
+    const from = shelf.documents.length;
+    shelf.documents.push(...piece.documents);
+    shelf.next = piece.next || null;
+    draw();
+    byId("documents").children[from]?.querySelector("button")?.focus();
+  } catch (error) {
+    if (!lost(error)) state(error.message, true);
+  } finally {
+    button.disabled = false;
+  }
 }
 
 function state(text, trouble = false) {
@@ -40,101 +70,74 @@ function state(text, trouble = false) {
   show(line, text !== "");
 }
 
+/** What the collection has in all, as its list says. */
+export function tellShelf(row) {
+  byId("shelf-count").textContent = row && row.documents ? `${figure(row.documents)}, with ${count(row.pages, "page")}` : "";
+  show(byId("filter-row"), Boolean(row && row.documents >= MANY) || shelf.wanted !== "");
+}
+
 function draw() {
-  const wanted = byId("filter").value.trim().toLocaleLowerCase();
-  const found = documents.filter((one) => one.name.toLocaleLowerCase().includes(wanted));
-  const pages = documents.reduce((sum, one) => sum + one.pages, 0);
-  byId("shelf-count").textContent = documents.length ? `${documents.length.toLocaleString("en-GB")}, with ${count(pages, "page")}` : "";
-  show(byId("filter-row"), documents.length >= MANY);
-  byId("drop").classList.toggle("roomy", documents.length === 0);
-  if (!documents.length) state("This shelf is empty. Add documents, and their pages are laid out and read once; then ask.");
-  else state(found.length ? "" : "No document has that in its name.");
-  fill(byId("documents"), ...found.map(row));
+  const { documents, next, wanted } = shelf;
+  byId("drop").classList.toggle("roomy", !documents.length && !wanted);
+  if (!documents.length) state(wanted ? "No document has that in its name." : "This shelf is empty. Add documents: their pages are laid out and read once. Then ask.");
+  else state("");
+  fill(byId("documents"), ...documents.map(row));
+  show(byId("shelf-more"), Boolean(next));
 }
 
 function row(one) {
   const node = el("li", { class: fresh.has(one.id) ? "document fresh" : "document" });
-  const facts = [count(one.pages, "page"), size(one.bytes)].join(" · ");
   const notes = one.notes.length ? count(one.notes.length, "note") : "";
-  const plain = () => {
-    node.classList.remove("asking-removal");
+  const plain = () =>
     fill(
       node,
       el(
         "button",
-        { type: "button", class: "document-open", "aria-haspopup": "dialog", on: { click: () => openGallery(one) } },
+        { type: "button", class: "document-open", "aria-haspopup": "dialog", title: one.name, on: { click: () => openGallery(one) } },
         el("span", { class: "document-name", text: one.name }),
-        el("span", { class: "document-facts soft" }, facts, notes && el("span", { class: "note-count", text: notes })),
+        el("span", { class: "document-facts soft" }, el("span", { text: count(one.pages, "page") }), el("span", { text: size(one.bytes) }), notes && el("span", { class: "note-count", text: notes })),
       ),
-      el("button", { type: "button", class: "link remove", text: "Remove", "aria-label": `Remove ${one.name}`, on: { click: sure } }),
+      iconButton("bin", `Delete ${one.name}`, sure, { class: "remove" }),
     );
-  };
-  const sure = () => {
-    node.classList.add("asking-removal");
-    const keep = el("button", { type: "button", class: "quiet", text: "Keep", on: { click: back } });
-    fill(
-      node,
-      el("p", {}, "Remove ", el("b", { text: one.name }), " with its pages and their caches?"),
-      el(
-        "div",
-        { class: "row-buttons" },
-        keep,
-        el("button", { type: "button", class: "quiet danger", text: "Remove", on: { click: () => remove(one, node, plain) } }),
-      ),
-    );
-    keep.focus();
-  };
-  const back = () => {
-    plain();
-    node.querySelector(".remove").focus();
-  };
-  node.addEventListener("keydown", (event) => {
-    if (event.key === "Escape" && node.classList.contains("asking-removal")) {
-      event.stopPropagation();
-      back();
-    }
-  });
+  const sure = () =>
+    askSure(node, {
+      words: ["Delete ", el("b", { text: one.name }), " with its pages, their caches and patches? Answers read from it go from this browser too."],
+      verb: "Delete",
+      back: () => {
+        plain();
+        node.querySelector(".remove").focus();
+      },
+      go: () => remove(one, node, plain),
+    });
   plain();
   return node;
 }
 
 async function remove(one, node, plain) {
-  fill(node, el("p", { class: "soft" }, "Removing ", el("b", { text: one.name }), " …"));
+  const asked = house.collection;
+  fill(node, el("p", { class: "sure soft" }, "Deleting ", el("b", { text: one.name }), " …"));
   try {
     const receipt = await api.remove(one.id);
-    byId("receipts").prepend(slip(receipt));
-    announce(`${one.name} was removed`);
+    const answers = forgetDocument(asked, one.id);
+    documentSlip(receipt, answers);
+    announce(`${one.name} was deleted`);
+    forgot(one.id);
   } catch (error) {
     plain();
-    if (!lost(error)) node.append(el("p", { class: "trouble", role: "alert", text: error.message }));
+    lost(error);
+    node.append(el("p", { class: "trouble", role: "alert", text: error.message }));
     return;
   }
   await loadShelf();
   byId("shelf-title").focus();
 }
 
-/** A deletion's receipt: what went, and what stays because another document has it too. */
-function slip(receipt) {
-  const node = el("div", { class: "receipt" });
-  const shared = receipt.shared_pages.length;
-  const gone = [
-    count(receipt.chunks, "passage"),
-    count(receipt.vectors, "vector"),
-    count(receipt.removed_pages.length, "page"),
-    count(receipt.removed_files.length, "file"),
-  ].join(", ");
-  node.append(
-    el("p", {}, "Removed ", el("b", { text: receipt.name }), `: ${gone}; ${size(receipt.bytes)} freed.`),
-    shared ? el("p", { class: "soft", text: `${count(shared, "page")} ${shared === 1 ? "stays" : "stay"}: another document has ${shared === 1 ? "it" : "them"} too.` }) : "",
-    el("button", { type: "button", class: "link", text: "Dismiss", "aria-label": `Dismiss the receipt for ${receipt.name}`, on: { click: () => node.remove() } }),
-  );
-  return node;
-}
-
-/** `onChange` is told the documents each time the shelf is drawn anew. */
-export function startShelf(onChange) {
+/** `onChange` is told the documents each time the shelf is drawn anew; `onForget`, the id of a document that went, or nothing where answers went. */
+export function startShelf(onChange, onForget) {
   changed = onChange;
-  byId("filter").addEventListener("input", draw);
+  forgot = onForget;
+  byId("filter").addEventListener("input", settled(() => loadShelf(), 180));
+  byId("shelf-more").addEventListener("click", more);
   byId("shelf-title").tabIndex = -1;
   const toggle = byId("shelf-toggle");
   toggle.addEventListener("click", () => openShelf(toggle.getAttribute("aria-expanded") !== "true"));
@@ -144,14 +147,14 @@ export function startShelf(onChange) {
 export function openShelf(open) {
   const toggle = byId("shelf-toggle");
   toggle.setAttribute("aria-expanded", String(open));
-  toggle.textContent = open ? "Hide" : "Show";
+  fill(toggle, open ? "Hide" : "Show", icon(open ? "up" : "down"));
   byId("shelf-body").classList.toggle("folded", !open);
 }
 
 /** On an empty shelf, name `other`, a collection that has documents; `open` is told its name. Without one, or on a full shelf, nothing. */
 export function pointTo(other, open) {
   const line = byId("elsewhere");
-  const wanted = other && !documents.length;
+  const wanted = other && !shelf.documents.length && !shelf.wanted;
   if (wanted) {
     const turn = () => {
       open(other.name);
@@ -166,11 +169,10 @@ export function pointTo(other, open) {
 
 export function clearShelf() {
   show(byId("elsewhere"), false);
-  documents = [];
+  shelf = { documents: [], next: null, wanted: "" };
   fill(byId("documents"));
-  fill(byId("receipts"));
   byId("filter").value = "";
-  byId("shelf-count").textContent = "";
-  show(byId("filter-row"), false);
+  tellShelf(null);
+  show(byId("shelf-more"), false);
   state("Opening the shelf …");
 }

@@ -7,9 +7,11 @@ export function byId(id) {
   return node;
 }
 
+const there = (child) => child !== null && child !== undefined && child !== false && child !== "";
+
 /**
  * A new element. `facts` may hold `class`, `text`, `on` ({event: handler}), `vars` ({"--name": value}, set through CSSOM),
- * booleans (present or absent) and plain attributes. `children` are nodes or strings; null and false are left out.
+ * booleans (present or absent) and plain attributes. `children` are nodes or strings; null, false and "" are left out.
  */
 export function el(tag, facts = {}, ...children) {
   const node = document.createElement(tag);
@@ -21,46 +23,48 @@ export function el(tag, facts = {}, ...children) {
     else if (key === "vars") for (const [name, amount] of Object.entries(value)) node.style.setProperty(name, amount);
     else node.setAttribute(key, value === true ? "" : value);
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(...children.filter(there));
   return node;
 }
 
 /** Put `children` in the place of whatever the node held. */
 export function fill(node, ...children) {
-  node.replaceChildren(...children.filter((child) => child !== null && child !== undefined && child !== false));
+  node.replaceChildren(...children.filter(there));
   return node;
+}
+
+const SVG = document.documentElement.querySelector("svg")?.namespaceURI;
+
+/** One of the drawings that index.html keeps as symbols. It says nothing to a screen reader: its button has a name. */
+export function icon(name) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", "icon");
+  svg.setAttribute("aria-hidden", "true");
+  svg.setAttribute("focusable", "false");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `#i-${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/** A button that is only a drawing: `label` is its name, and its tip. */
+export function iconButton(name, label, click, facts = {}) {
+  const { class: more = "", ...rest } = facts;
+  return el("button", { type: "button", class: `icon-button ${more}`.trim(), "aria-label": label, title: label, on: { click }, ...rest }, icon(name));
 }
 
 export function show(node, visible = true) {
   node.hidden = !visible;
 }
 
+/** Set the text, unless it is that already: a live region would read it again. */
+export function say(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 /** A pair for a description list. */
 export function pair(term, ...details) {
   return el("div", {}, el("dt", { text: term }), el("dd", {}, ...details));
-}
-
-/** "1 page", "3 pages". */
-export function count(n, noun, plural = `${noun}s`) {
-  return `${n.toLocaleString("en-GB")} ${n === 1 ? noun : plural}`;
-}
-
-export function size(bytes) {
-  if (bytes < 1024) return count(bytes, "byte");
-  const units = ["KiB", "MiB", "GiB"];
-  let amount = bytes / 1024;
-  let unit = 0;
-  while (amount >= 1024 && unit < units.length - 1) {
-    amount /= 1024;
-    unit += 1;
-  }
-  return `${amount.toFixed(amount < 10 ? 1 : 0)}\u00a0${units[unit]}`;
-}
-
-export function seconds(s) {
-  if (s < 0.001) return "<\u00a01\u00a0ms";
-  if (s < 0.9995) return `${Math.round(s * 1000)}\u00a0ms`;
-  return `${s.toFixed(s < 10 ? 2 : 1)}\u00a0s`;
 }
 
 /** Say something to screen readers, politely. */
@@ -75,9 +79,21 @@ export function announce(text) {
 export function openDialog(dialog) {
   if (!dialog.dataset.ready) {
     dialog.dataset.ready = "yes";
-    dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
+    // Pressed inside and let go outside (a selection that ran over) is no click on the backdrop.
+    let pressed = null;
+    dialog.addEventListener("pointerdown", (event) => { pressed = event.target; });
+    dialog.addEventListener("click", (event) => { if (event.target === dialog && pressed === dialog) dialog.close(); });
     for (const button of dialog.querySelectorAll("[data-close]")) button.addEventListener("click", () => dialog.close());
   }
   if (!dialog.open) dialog.showModal();
   dialog.scrollTop = 0;
+}
+
+/** `work`, run once, `pause` milliseconds after the last call. */
+export function settled(work, pause) {
+  let timer = null;
+  return () => {
+    clearTimeout(timer);
+    timer = setTimeout(work, pause);
+  };
 }

@@ -1,16 +1,18 @@
-// What all parts of the page share: the chosen collection, the reader's card, and whether the server answers.
+// What all parts of the page share: the chosen collection, the reader's card, the stock's figures, and whether the server answers.
 
 import * as api from "./api.js";
-import { byId, show } from "./dom.js";
+import { byId, say, show } from "./dom.js";
 
 export const house = {
   collection: "default",
-  /** GET /model, or null while it is not known. */
+  /** GET /v1/model, or null while it is not known. */
   model: null,
+  /** GET /v1/stats, or null while it is not known. */
+  stats: null,
   get dpis() { return this.model ? this.model.dpis : []; },
 };
 
-const AWAY = "The server does not answer. This page tries again by itself.";
+const AWAY = "The server does not answer. This page tries again by itself; nothing is lost meanwhile.";
 /** Milliseconds between two tries; each wait is half as long again as the one before, up to the longest. */
 const FIRST_WAIT = 1500;
 const LONGEST_WAIT = 15000;
@@ -23,23 +25,24 @@ export function whenBack(back) {
   comeBack = back;
 }
 
-/** Is this error the server's absence? Then the banner goes up and the page waits for its return. Returns whether it was. */
+/** Is this error the server's absence, or its being half awake? Then the banner goes up and the page waits for it. Returns whether it was. */
 export function lost(error) {
-  if (!(error instanceof api.ApiError) || !error.away) return false;
-  weather(AWAY);
+  if (!(error instanceof api.ApiError)) throw error;
+  if (!error.away && error.type !== "NotReady") return false;
+  weather(sentence(error), !error.away);
   wait();
   return true;
 }
+
+const sentence = (error) => (error.away ? AWAY : error.status === 503 ? `Quire is getting ready: ${error.message.replace(/^not ready yet: /, "")}.` : error.message);
 
 /** True when the server is there and ready; otherwise says so in the banner and keeps asking until it is. */
 export async function isReady() {
   try {
     await api.ready();
   } catch (error) {
-    if (!lost(error)) {
-      weather(error.status === 503 ? `Quire is not ready yet: ${error.message}` : error.message, true);
-      wait();
-    }
+    weather(sentence(error), !error.away);
+    wait();
     return false;
   }
   calm();
@@ -48,7 +51,7 @@ export async function isReady() {
 
 function weather(text, waking = false) {
   // The banner is an alert: writing the same sentence again would have it read out at every try.
-  if (byId("weather-text").textContent !== text) byId("weather-text").textContent = text;
+  say(byId("weather-text"), text);
   byId("weather").classList.toggle("waking", waking);
   show(byId("weather"));
   document.body.classList.add("is-away");
@@ -73,7 +76,7 @@ async function again(pause) {
   try {
     await api.ready();
   } catch (error) {
-    weather(error.away ? AWAY : `Quire is not ready yet: ${error.message}`, !error.away);
+    weather(sentence(error), !error.away);
     wait(pause);
     return;
   }
@@ -82,9 +85,12 @@ async function again(pause) {
 }
 
 export function startWeather() {
-  byId("weather-retry").addEventListener("click", () => {
+  const now = () => {
     clearTimeout(waiting);
     waiting = null;
     again(FIRST_WAIT);
-  });
+  };
+  byId("weather-retry").addEventListener("click", now);
+  // The browser knows first that its network is back; that the server is, only the server can say.
+  window.addEventListener("online", () => { if (waiting !== null) now(); });
 }

@@ -1,225 +1,198 @@
-// Files go in; each is sent and followed through ingest until it is on the shelf, or shows why it is not.
+// Files go in; each is sent and followed through ingest until it is on the shelf, or shows why it is not. One stream tells of all of them.
 
 import * as api from "./api.js";
-import { announce, byId, count, show, size } from "./dom.js";
-import { house, lost } from "./house.js";
+import { announce, byId, show } from "./dom.js";
+import { count, figure, size } from "./figures.js";
+import { house, isReady, lost } from "./house.js";
 import { startIntake } from "./intake.js";
-import { drawRow, failed } from "./press.js";
-
-/** Files sent at the same time, and event streams kept open at the same time: a browser has six connections to a server. */
-const SENDING = 2;
-const LISTENING = 2;
-/** The jobs are also asked for at this pace while any is unfinished: the others' streams are not open. Milliseconds. */
-const PACE = 4000;
+import { drawRow, failed, partly } from "./press.js";
+import { enqueue, resume, startSending, unsend } from "./sending.js";
+import { expect } from "./storage.js";
 
 /** Sent again, a file of a kind that is not read is turned away again. */
 const HOPELESS = "UnsupportedType";
-
 const FINAL = new Set(["done", "failed", "cancelled"]);
+/** Rows of files that wait, at most; the others are told as a number. */
+const WAITING_ROWS = 8;
+/** Milliseconds: how long a row says "ready", until unheard jobs are asked for, until a stream that ended is opened again. */
+const READY = 6000;
+const UNHEARD = 2500;
+const REOPEN = 1000;
 
 /** Everything in the press, by key: {key, name, file, job, state, error, abort, node}. Insertion order is display order. */
 const press = new Map();
 let serial = 0;
-const streams = new Map();
-let queue = [];
-let sending = 0;
-let timer = null;
+let ready = 0;
+let stream = null;
 let arrived = () => {};
+
+const entries = () => [...press.values()];
+const entryOf = (id) => entries().find((entry) => entry.job && entry.job.id === id);
+const onItsWay = (entry) => !failed(entry) && entry.state !== "done";
 
 // --- what comes in
 
 /** Put files in the queue: [{file, name}]. */
 function take(files) {
+  const limit = house.model && house.model.limits && house.model.limits.file_bytes;
+  const fit = [];
   for (const { file, name } of files) {
     const entry = { key: `sent ${(serial += 1)}`, name, file, collection: house.collection, replace: byId("replace").checked, state: "waiting" };
     press.set(entry.key, entry);
-    const limit = house.model && house.model.limits && house.model.limits.file_bytes;
-    if (limit && file.size > limit) Object.assign(entry, { state: "refused", error: `The file has ${size(file.size)}; at most ${size(limit)} are taken.`, final: true });
-    else queue.push(entry);
-    draw(entry);
+    if (limit && file.size > limit) {
+      Object.assign(entry, { state: "refused", error: `The file has ${size(file.size)}; at most ${size(limit)} are taken.`, final: true });
+      drawRow(entry, acts);
+    } else fit.push(entry);
   }
   announce(`${count(files.length, "file")} taken in`);
-  pump();
-}
-
-function pump() {
-  while (sending < SENDING && queue.length) sendOne(queue.shift());
+  enqueue(fit);
   summary();
 }
 
-async function sendOne(entry) {
-  sending += 1;
-  entry.state = "sending";
-  entry.abort = new AbortController();
-  draw(entry);
-  try {
-    adopt(entry, await api.upload(entry.file, entry.name, entry.collection, entry.replace, entry.abort.signal));
-  } catch (error) {
-    if (error.name === "AbortError") forget(entry);
-    else {
-      lost(error);
-      Object.assign(entry, { state: "refused", error: error.message, final: error.type === HOPELESS });
-      draw(entry);
-      announce(`${entry.name} was not taken: ${error.message}`);
-    }
-  }
-  sending -= 1;
-  listen();
-  pump();
+/** The server has the file: from here on the stream tells of it. */
+function taken(entry, job) {
+  // A file refused at the door has no job to come back to; one that is known already came through the stream, before its own answer.
+  const other = job.id && entryOf(job.id);
+  const newer = other && other !== entry ? other.job : null;
+  if (newer) forget(other);
+  adopt(entry, job);
+  if (newer) adopt(entry, newer);
 }
 
 // --- what becomes of it
 
 /** The entry's job, as the server tells it now. */
 function adopt(entry, job) {
+  // What was asked for may arrive behind what the stream has told meanwhile.
+  if (entry.job && entry.job.id === job.id && entry.job.updated && job.updated < entry.job.updated) return;
   const before = entry.state;
-  entry.job = job;
-  entry.name = job.name;
-  entry.state = job.state;
-  entry.error = job.error;
-  entry.final = job.state === "failed" && job.detail?.type === HOPELESS;
-  if (job.state === "done") {
-    forget(entry);
-    if (before !== "done") {
-      announce(`${job.name} is on the shelf`);
-      arrived(job);
-    }
-    return;
-  }
+  Object.assign(entry, { job, name: job.name, collection: job.collection, state: job.state, error: job.error, trouble: "" });
+  entry.kind = job.detail && job.detail.type;
+  entry.final = job.state === "failed" && entry.kind === HOPELESS;
+  if (FINAL.has(job.state)) entry.stopping = false;
   if (job.state === "cancelled") {
     forget(entry);
-    announce(`${job.name} was cancelled`);
+    if (before !== "failed") announce(`${job.name} was cancelled`);
     return;
   }
-  if (job.state === "failed" && before !== "failed") announce(`${job.name} failed: ${job.error}`);
+  if (job.state === "done" && before !== "done") {
+    ready += 1;
+    announce(`${job.name} is ready`);
+    arrived(job);
+    if (!partly(entry)) setTimeout(() => { if (press.get(entry.key) === entry && entry.state === "done") forget(entry); }, READY);
+  }
+  if (job.state === "failed" && before !== "failed" && before !== "") announce(`${job.name} failed: ${job.error}`);
   draw(entry);
 }
 
-const unfinished = () => [...press.values()].filter((entry) => entry.job && !FINAL.has(entry.job.state));
-
-/** Keep streams open for the jobs that run or come next, and ask for the list at a slow pace for the rest. */
-function listen() {
-  const open = unfinished().sort((a, b) => Number(b.job.state === "running") - Number(a.job.state === "running"));
-  for (const entry of open) {
-    if (streams.size >= LISTENING) break;
-    if (!streams.has(entry.job.id)) follow(entry);
-  }
-  pace();
-  summary();
+/** A job of the server's list: one of ours, or one that somebody else began, or that was begun before this page was loaded. */
+function meet(job) {
+  const known = entryOf(job.id);
+  if (known) return adopt(known, job);
+  if (job.state === "done") return arrived(job);
+  if (job.state === "cancelled") return undefined;
+  const found = { key: job.id, name: job.name, collection: job.collection, state: "", job };
+  press.set(found.key, found);
+  return adopt(found, job);
 }
 
-function pace() {
-  if (timer !== null || !unfinished().length) return;
-  timer = setTimeout(() => {
-    timer = null;
-    loadJobs();
-  }, PACE);
-}
-
-async function follow(entry) {
-  const { id } = entry.job;
-  const controller = new AbortController();
-  streams.set(id, controller);
-  let broken = false;
+/** Keep one stream open for all jobs; when it ends, find out whether the server has gone, and open it again. */
+async function follow() {
+  if (stream) return;
+  const mine = new AbortController();
+  stream = mine;
+  const heard = new Set();
   try {
-    for await (const job of api.jobEvents(id, controller.signal)) {
-      if (press.get(entry.key) === entry) adopt(entry, job);
+    const opened = () => setTimeout(() => { if (stream === mine) askForUnheard(heard); }, UNHEARD);
+    for await (const job of api.jobEvents(mine.signal, opened)) {
+      heard.add(job.id);
+      meet(job);
     }
   } catch (error) {
-    broken = true;
-    if (error.name !== "AbortError") lost(error);
+    if (error.name !== "AbortError" && !lost(error) && error.status !== 404) byId("press-trouble").textContent = error.message;
   }
-  streams.delete(id);
-  // A stream that ended early is not opened again at once: the slow pace finds out what became of its job.
-  if (broken || !FINAL.has(entry.job.state)) pace();
-  else listen();
+  if (stream !== mine) return;
+  stream = null;
+  // While the server is away the banner waits for it; its return loads everything anew, this stream too.
+  setTimeout(async () => { if (await isReady()) follow(); }, REOPEN);
 }
 
-/** Ask for the collection's jobs and show those that are under way or have failed. */
+/** What ended while nobody listened is not told again: those jobs are asked for, one by one. */
+async function askForUnheard(heard) {
+  for (const entry of entries().filter((one) => one.job && one.job.id && !FINAL.has(one.job.state) && !heard.has(one.job.id))) {
+    try {
+      adopt(entry, await api.job(entry.job.id));
+    } catch (error) {
+      if (lost(error)) return;
+      forget(entry);
+    }
+  }
+}
+
+/** Show the collection's failures of before, follow what is under way, and go on sending. */
 export async function loadJobs() {
   const asked = house.collection;
-  let list;
+  follow();
+  resume(entries());
   try {
-    list = await api.jobs(asked);
+    const list = await api.failedJobs(asked);
+    if (asked === house.collection) for (const job of list.reverse()) if (job.state === "failed") meet(job);
   } catch (error) {
-    if (error instanceof api.ApiError && error.status === 404) list = [];
-    else {
-      // When the server is back, the whole page is loaded anew.
-      if (!lost(error)) pace();
-      return;
-    }
+    if (!lost(error) && error.status !== 404) byId("press-trouble").textContent = error.message;
   }
-  if (asked !== house.collection) return;
-  const known = new Map([...press.values()].filter((entry) => entry.job).map((entry) => [entry.job.id, entry]));
-  for (const job of list.reverse()) {
-    const entry = known.get(job.id);
-    if (entry) adopt(entry, job);
-    else if (!FINAL.has(job.state) || (job.state === "failed" && !dismissed().has(job.id))) {
-      const found = { key: job.id, name: job.name, collection: job.collection, state: "", job };
-      press.set(found.key, found);
-      // What failed before this visit is shown, not announced.
-      found.state = job.state;
-      adopt(found, job);
-    }
-  }
-  listen();
+  summary();
 }
 
 // --- what a person can do about it
 
+const acts = { cancel, retry, replace, dismiss };
+
 async function cancel(entry) {
-  if (!entry.job) {
-    queue = queue.filter((other) => other !== entry);
-    if (entry.state === "sending") entry.abort.abort();
-    else forget(entry);
-    return;
-  }
-  await act(entry, api.cancel);
+  if (!entry.job) return unsend(entry);
+  entry.stopping = true;
+  draw(entry);
+  return act(entry, api.cancel);
 }
 
 async function retry(entry) {
-  if (!entry.job || !entry.job.id) {
-    Object.assign(entry, { state: "waiting", error: "", job: null });
-    queue.push(entry);
-    draw(entry);
-    pump();
-    return;
-  }
-  await act(entry, api.retry);
-  listen();
+  if (entry.job && entry.job.id) return act(entry, api.retry);
+  return enqueue([entry]);
+}
+
+/** Another document has its name: this one takes that one's place. */
+async function replace(entry) {
+  await dismissed(entry);
+  Object.assign(entry, { replace: true, once: undefined, kind: "" });
+  enqueue([entry]);
 }
 
 async function act(entry, what) {
-  const { id } = entry.job;
   try {
-    const job = await what(id);
-    // Tried again under another id, the old failure is over.
-    if (job.id !== id) putAway(id);
-    adopt(entry, job);
+    adopt(entry, await what(entry.job.id));
   } catch (error) {
-    if (lost(error)) return;
-    entry.trouble = error.message;
+    entry.stopping = false;
+    entry.trouble = lost(error) ? "The server does not answer." : error.message;
     draw(entry);
-    entry.trouble = "";
   }
 }
 
-/** Failures that were put away stay away, for as long as the tab is open. */
-function dismissed() {
-  return new Set(JSON.parse(sessionStorage.getItem("quire-put-away") || "[]"));
-}
-
-function putAway(id) {
-  sessionStorage.setItem("quire-put-away", JSON.stringify([...dismissed().add(id)]));
-}
-
-function dismiss(entry) {
-  if (entry.job && entry.job.id) {
-    putAway(entry.job.id);
-    // The server keeps a failed upload for another try; nobody wants one any more.
-    api.cancel(entry.job.id).catch(() => {});
+/** The server keeps a failed upload for another try; nobody wants one any more. Returns whether it could be told so. */
+async function dismissed(entry) {
+  if (!entry.job || !entry.job.id || entry.state !== "failed") return true;
+  try {
+    await api.cancel(entry.job.id);
+  } catch (error) {
+    if (error.status === 404) return true;
+    entry.trouble = `It could not be put away: ${error.message}`;
+    lost(error);
+    draw(entry);
+    return false;
   }
-  forget(entry);
+  return true;
+}
+
+async function dismiss(entry) {
+  if (await dismissed(entry)) forget(entry);
 }
 
 function forget(entry) {
@@ -227,35 +200,63 @@ function forget(entry) {
   const held = entry.node && entry.node.contains(document.activeElement);
   press.delete(entry.key);
   entry.node?.remove();
-  if (held) (byId("press-list").querySelector("button") || byId("shelf-title")).focus();
+  if (held) (byId("press-list").querySelector("li:not([hidden]) button:not([hidden])") || byId("shelf-title")).focus();
   summary();
 }
 
 // --- how it looks
 
 function draw(entry) {
-  drawRow(entry, { cancel, retry, dismiss });
+  drawRow(entry, acts);
   summary();
 }
 
+let planned = false;
+
+/** Many rows change at once: what is said of all of them is said once a frame. */
 function summary() {
-  const all = [...press.values()];
+  if (planned) return;
+  planned = true;
+  requestAnimationFrame(() => {
+    planned = false;
+    sumUp();
+  });
+}
+
+function sumUp() {
+  const all = entries();
   const bad = all.filter(failed).length;
+  const going = all.filter(onItsWay);
+  if (!all.length) ready = 0;
   show(byId("press"), all.length > 0);
-  byId("press-count").textContent = [all.length - bad ? `${all.length - bad} to go` : "", bad ? `${bad} failed` : ""].filter(Boolean).join(", ");
-  byId("shelf-going").textContent = [all.length - bad ? `adding ${all.length - bad}` : "", bad ? `${bad} failed` : ""].filter(Boolean).join(", ");
+  const words = [going.length ? `${figure(going.length)} to go` : "", ready ? `${figure(ready)} ready` : "", bad ? `${figure(bad)} failed` : ""].filter(Boolean).join(", ");
+  byId("press-count").textContent = words;
+  byId("shelf-going").textContent = [going.length ? `adding ${figure(going.length)}` : "", bad ? `${figure(bad)} failed` : ""].filter(Boolean).join(", ");
   show(byId("press-clear"), bad > 1);
+  show(byId("press-cancel"), going.length > 1);
+  const waits = going.filter((entry) => entry.state === "waiting" || entry.state === "queued");
+  waits.forEach((entry, at) => { if (entry.node) show(entry.node, at < WAITING_ROWS); });
+  for (const entry of all) if (entry.node && !waits.includes(entry)) show(entry.node);
+  const more = waits.length - WAITING_ROWS;
+  byId("press-more").textContent = more > 0 ? `and ${figure(more)} more ${more === 1 ? "waits" : "wait"}` : "";
+  show(byId("press-more"), more > 0);
+  expect(going.filter((entry) => entry.job).map((entry) => entry.job), going.filter((entry) => !entry.job).length);
 }
 
-/** Another collection was chosen: its press is another press. What is still to be sent is sent, to the collection it was meant for. */
-export function clearPress() {
-  for (const controller of streams.values()) controller.abort();
-  for (const entry of [...press.values()]) if (entry.job || failed(entry)) forget(entry);
+/** Another collection was chosen: its failures are other failures. What is under way stays in sight, and says for which collection it is. */
+export function turnPress() {
+  for (const entry of entries()) {
+    if (onItsWay(entry)) drawRow(entry, acts);
+    else forget(entry);
+  }
+  summary();
 }
 
-/** `onArrival` is told each job that put a document on the shelf. */
+/** `onArrival` is told each job that put a document on a shelf. */
 export function startPress(onArrival) {
   arrived = onArrival;
   startIntake(take);
-  byId("press-clear").addEventListener("click", () => { for (const entry of [...press.values()].filter(failed)) dismiss(entry); });
+  startSending({ changed: draw, taken, gone: forget });
+  byId("press-clear").addEventListener("click", () => { for (const entry of entries().filter(failed)) dismiss(entry); });
+  byId("press-cancel").addEventListener("click", () => { for (const entry of entries().filter(onItsWay).reverse()) cancel(entry); });
 }

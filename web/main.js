@@ -2,55 +2,24 @@
 
 import { startAbout } from "./about.js";
 import * as api from "./api.js";
-import { showExamples, showReader, startAsking, turnTo } from "./ask.js";
-import { clearShelf, loadShelf, openShelf, pointTo, startShelf } from "./documents.js";
-import { byId, el, fill, openDialog } from "./dom.js";
+import { refresh, resumeQuestion, showExamples, showReader, startAsking, stop, turnTo } from "./ask.js";
+import { choose, loadCollections, openCollections, startCollections } from "./collections.js";
+import { clearShelf, loadShelf, openShelf, pointTo, startShelf, tellShelf } from "./documents.js";
+import { byId, settled } from "./dom.js";
 import { startGallery } from "./gallery.js";
 import { house, isReady, lost, startWeather, whenBack } from "./house.js";
-import { clearPress, loadJobs, startPress } from "./jobs.js";
-import { startPages } from "./pages.js";
-import { elsewhere, firstToOpen, lastUsed, remember } from "./shelves.js";
+import { loadJobs, startPress, turnPress } from "./jobs.js";
+import { startKey } from "./key.js";
+import { startKeys } from "./keys.js";
+import { elsewhere } from "./shelves.js";
+import { loadStorage } from "./storage.js";
+import { startViewer } from "./viewer.js";
 
-/** Collections that were named here and have no document yet. */
-const promised = new Set();
+/** Milliseconds that arrivals are gathered for: a folder's files come in one after the other. */
+const GATHER = 250;
+
 let firstLook = true;
-/** Is it known which collection to open? The address or the person says so, or else what the server has. */
-let settled = false;
-
-async function loadCollections() {
-  let list;
-  try {
-    list = await api.collections();
-  } catch (error) {
-    lost(error);
-    return;
-  }
-  const names = new Set([...list.map((one) => one.name), ...promised, house.collection]);
-  const options = [...names].sort().map((name) => {
-    const known = list.find((one) => one.name === name);
-    const option = el("option", { value: name, text: known ? `${name} (${known.documents})` : name });
-    option.selected = name === house.collection;
-    return option;
-  });
-  fill(byId("collection"), ...options);
-  pointTo(elsewhere(list, house.collection), choose);
-}
-
-/** Where nobody has named a collection: the one that most likely has what is looked for. */
-async function settle() {
-  if (settled) return;
-  let list;
-  try {
-    list = await api.collections();
-  } catch (error) {
-    // The shelf says what is the matter; the next load looks again.
-    lost(error);
-    return;
-  }
-  if (settled) return;
-  settled = true;
-  house.collection = firstToOpen(list, lastUsed());
-}
+let begun = false;
 
 async function loadReader() {
   try {
@@ -65,65 +34,75 @@ async function loadReader() {
 /** Everything that is shown of the server, anew. */
 async function load() {
   if (!(await isReady())) return;
-  await settle();
-  await Promise.all([loadReader(), loadShelf(), loadJobs()]);
+  await Promise.all([loadReader(), loadCollections()]);
+  // A server that was away and is back takes nothing off the screen.
+  if (!begun) turnTo();
+  begun = true;
+  await Promise.all([loadShelf(), loadJobs(), loadStorage()]);
+  resumeQuestion();
 }
 
-function choose(name) {
-  settled = true;
-  remember(name);
-  if (name === house.collection) return;
-  house.collection = name;
-  // One that was only just named is not in the list yet; the list is made anew when its shelf has been looked at.
-  if ([...byId("collection").options].some((option) => option.value === name)) byId("collection").value = name;
-  const address = new URL(location.href);
-  // Even "default" is named: an address without a name may open another one.
-  address.searchParams.set("collection", name);
-  history.replaceState(null, "", address);
-  clearPress();
-  clearShelf();
-  turnTo();
-  firstLook = true;
-  loadShelf();
-  loadJobs();
-}
+/** Documents that came in and are not on the shelf yet. */
+let arrivals = [];
+const shelve = settled(() => {
+  const mine = arrivals.filter((job) => job.collection === house.collection && job.document);
+  const members = arrivals.some((job) => job.collection === house.collection && !job.document);
+  arrivals = [];
+  if (mine.length || members) loadShelf(mine.map((job) => job.document));
+  else loadCollections();
+  loadStorage();
+}, GATHER);
 
-function startCollections() {
-  const named = new URL(location.href).searchParams.get("collection");
-  settled = Boolean(named);
-  if (named) remember(named);
-  house.collection = named || "default";
-  fill(byId("collection"), el("option", { value: house.collection, text: house.collection }));
-  byId("collection").addEventListener("change", (event) => choose(event.target.value));
-  byId("collection-new").addEventListener("click", () => {
-    byId("naming-name").value = "";
-    openDialog(byId("naming"));
-    byId("naming-name").focus();
-  });
-  byId("naming-form").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const name = byId("naming-name").value.trim();
-    promised.add(name);
-    byId("naming").close();
-    choose(name);
-  });
-}
-
+startKey();
 startWeather();
-startCollections();
-startShelf((documents) => {
-  // An empty shelf is the first thing to see to; a full one makes room for the question on a narrow screen.
-  if (firstLook) openShelf(documents.length === 0);
-  firstLook = false;
-  loadCollections();
-  showExamples(documents);
+startCollections({
+  opened: () => {
+    clearShelf();
+    turnPress();
+    turnTo();
+    firstLook = true;
+    loadShelf();
+    loadJobs();
+  },
+  listed: (list, row) => {
+    tellShelf(row);
+    pointTo(elsewhere(list, house.collection), choose);
+  },
+  changed: () => loadStorage(),
 });
+startShelf(
+  (documents) => {
+    // An empty shelf is the first thing to see to; a full one makes room for the question on a narrow screen.
+    if (firstLook) openShelf(documents.length === 0);
+    firstLook = false;
+    loadCollections();
+    showExamples(documents);
+  },
+  (document) => {
+    refresh();
+    if (document) loadStorage();
+  },
+);
 startPress((job) => {
-  if (job.collection === house.collection) loadShelf([job.document]);
+  arrivals.push(job);
+  shelve();
 });
-startPages();
+startViewer();
 startGallery();
 startAsking();
 startAbout();
+startKeys(
+  {
+    "/": () => byId("question").focus(),
+    f: () => {
+      openShelf(true);
+      (byId("filter-row").hidden ? byId("shelf-title") : byId("filter")).focus();
+    },
+    u: () => byId("files").click(),
+    c: openCollections,
+    n: () => { if (!byId("talk-new").hidden) byId("talk-new").click(); },
+  },
+  stop,
+);
 whenBack(load);
 load();

@@ -1,67 +1,122 @@
 // One file on its way goes in (where it stands, or why it failed); its row, with what a person can do about it, comes out.
 
-import { byId, el, show, size } from "./dom.js";
+import { byId, el, iconButton, say, show } from "./dom.js";
+import { count, figure, size } from "./figures.js";
+import { pagesOf } from "./forecast.js";
 import { house } from "./house.js";
 
-const STAGES = {
-  load: "reading the file",
-  chunk: "cutting into passages",
-  paginate: "laying out",
-  rasterise: "drawing",
-  compile: "compiling",
-  patch: "patching",
-  store: "storing",
-  index: "indexing",
-};
+/** The legs of the way, in order, each with the stages that the server calls it by, and its words. */
+const LEGS = [
+  { words: "sending", stages: [] },
+  { words: "parsing", stages: ["", "load", "chunk"] },
+  { words: "rendering", stages: ["paginate", "rasterise", "ocr"] },
+  { words: "compiling", stages: ["compile", "patch", "store"] },
+  { words: "indexing", stages: ["index"] },
+];
+const WORDS = { ocr: "reading (OCR)", patch: "patching", store: "storing" };
 
 /** Did it fail on its way, or was it turned away at the door? */
 export const failed = (entry) => entry.state === "failed" || entry.state === "refused";
 
-function words(entry) {
-  const { job } = entry;
-  if (entry.state === "waiting") return "waiting to be sent";
-  if (entry.state === "sending") return `sending ${size(entry.file.size)}`;
-  if (entry.state === "queued") return "queued";
+/** What became of an archive's files, by state. */
+export function tally(members = []) {
+  const said = ["done", "failed", "skipped"].map((state) => [state, members.filter((one) => one.state === state).length]).filter(([, n]) => n > 0);
+  return said.map(([state, n]) => `${figure(n)} ${state === "done" ? "ready" : state}`).join(", ");
+}
+
+const membersOf = (entry) => (entry.job && entry.job.detail && entry.job.detail.members) || [];
+
+/** Are there files in it that failed, though the whole is done? */
+export const partly = (entry) => entry.state === "done" && membersOf(entry).some((one) => one.state === "failed");
+
+/** Where it stands, in words. */
+export function statusOf(entry) {
+  const { job, state } = entry;
+  if (state === "waiting") return "waiting to be sent";
+  if (state === "held") return entry.until === null ? "waiting for the server to come back" : `the server is busy; sent again in ${entry.until} s`;
+  if (state === "sending") return entry.sent < 1 && entry.file.size > 1e6 ? `sending ${size(entry.sent * entry.file.size)} of ${size(entry.file.size)}` : "sending";
   if (failed(entry)) return entry.error || "It failed, and gave no reason.";
-  const stage = STAGES[job.stage] || job.stage || "starting";
-  return job.total > 0 ? `${stage} ${job.done.toLocaleString("en-GB")} of ${job.total.toLocaleString("en-GB")}` : stage;
+  if (entry.stopping) return "cancelling …";
+  if (state === "queued") return "queued";
+  const members = tally(membersOf(entry));
+  if (state === "done") return members || (job.detail && job.detail.skipped ? "ready: it was there already" : "ready");
+  const word = WORDS[job.stage] || leg(entry).words;
+  const { done, total } = pagesOf(job, house.dpis.length);
+  // Patches are counted as patches: a page may have several, or none.
+  const of = job.stage === "patch" ? figure(total) : count(total, "page");
+  const at = total > 0 ? `${word} ${figure(done)} of ${of}` : word;
+  return members ? `${at}; so far ${members}` : at;
+}
+
+function leg(entry) {
+  if (entry.state !== "running") return LEGS[0];
+  return LEGS.find((one) => one.stages.includes(entry.job.stage)) || LEGS[1];
+}
+
+/** The share of each leg that is behind the file, 0 to 1. */
+function shares(entry) {
+  if (entry.state === "done") return LEGS.map(() => 1);
+  if (entry.state === "sending") return LEGS.map((_, at) => (at === 0 ? entry.sent : 0));
+  if (entry.state === "queued") return LEGS.map((_, at) => (at === 0 ? 1 : 0));
+  if (entry.state !== "running") return LEGS.map(() => 0);
+  const now = LEGS.indexOf(leg(entry));
+  const { done, total } = entry.job;
+  return LEGS.map((_, at) => (at < now ? 1 : at > now ? 0 : entry.job.stage === "patch" ? 1 : total ? done / total : 0));
 }
 
 /**
  * Draw an entry, in place: a button that has the focus keeps it while the numbers move.
- * `acts` is what its buttons do: cancel, retry and dismiss, each given the entry.
+ * `acts` is what its buttons do: cancel, retry, replace and dismiss, each given the entry.
  */
 export function drawRow(entry, acts) {
-  if (!entry.node) {
-    entry.status = el("p", { class: "press-status" });
-    entry.bar = el("progress", { class: "press-bar", "aria-label": `Progress of ${entry.name}` });
-    entry.stop = el("button", { type: "button", class: "link", text: "Cancel", "aria-label": `Cancel ${entry.name}`, on: { click: () => acts.cancel(entry) } });
-    entry.again = el("button", { type: "button", class: "link", text: "Try again", "aria-label": `Try ${entry.name} again`, on: { click: () => acts.retry(entry) } });
-    entry.away = el("button", { type: "button", class: "link", text: "Dismiss", "aria-label": `Dismiss ${entry.name}`, on: { click: () => acts.dismiss(entry) } });
-    entry.node = el(
-      "li",
-      { class: "press-row" },
-      el("p", { class: "press-name", text: entry.name, title: entry.name }),
-      entry.status,
-      entry.bar,
-      el("div", { class: "row-buttons" }, entry.again, entry.away, entry.stop),
-    );
-    byId("press-list").append(entry.node);
-  }
+  if (!entry.node) build(entry, acts);
   const bad = failed(entry);
-  entry.node.classList.toggle("failed", bad);
+  const over = entry.state === "done";
+  entry.node.className = `press-row ${bad ? "failed" : partly(entry) ? "partly" : over ? "ready" : entry.state}`;
   entry.node.dataset.state = entry.state;
-  const elsewhere = entry.collection === house.collection ? "" : `for ${entry.collection}: `;
-  const text = elsewhere + (entry.trouble ? `${words(entry)} ${entry.trouble}` : words(entry));
-  if (entry.status.textContent !== text) entry.status.textContent = text;
-  show(entry.bar, !bad);
-  const total = entry.job && entry.state === "running" ? entry.job.total : 0;
-  if (total > 0) {
-    entry.bar.max = total;
-    entry.bar.value = entry.job.done;
-  } else if (entry.state === "running" || entry.state === "sending") entry.bar.removeAttribute("value");
-  else entry.bar.value = 0;
-  show(entry.stop, !bad);
-  show(entry.again, bad && !entry.final);
-  show(entry.away, bad);
+  say(entry.title, entry.name);
+  entry.title.title = entry.name;
+  say(entry.status, [entry.collection === house.collection ? "" : `for ${entry.collection}:`, statusOf(entry), entry.trouble].filter(Boolean).join(" "));
+  show(entry.rail, !bad && !over);
+  const parts = shares(entry);
+  const now = entry.state === "running" ? LEGS.indexOf(leg(entry)) : entry.state === "sending" ? 0 : -1;
+  [...entry.rail.children].forEach((part, at) => {
+    part.style.setProperty("--share", String(parts[at]));
+    part.classList.toggle("now", at === now);
+  });
+  entry.rail.setAttribute("aria-valuenow", String(Math.round((100 * parts.reduce((sum, one) => sum + one, 0)) / LEGS.length)));
+  entry.rail.setAttribute("aria-valuetext", statusOf(entry));
+  show(entry.stop, !bad && !over && !entry.stopping);
+  show(entry.again, bad && !entry.final && entry.kind !== "NameTaken");
+  show(entry.over, bad && entry.kind === "NameTaken" && Boolean(entry.file));
+  show(entry.away, bad || over);
+  drawMembers(entry);
+}
+
+function build(entry, acts) {
+  entry.title = el("p", { class: "press-name" });
+  entry.status = el("p", { class: "press-status" });
+  entry.rail = el("div", { class: "rail", role: "progressbar", "aria-label": `Progress of ${entry.name}`, "aria-valuemin": "0", "aria-valuemax": "100" }, ...LEGS.map(({ words }) => el("span", { title: words })));
+  entry.stop = iconButton("close", `Cancel ${entry.name}`, () => acts.cancel(entry));
+  entry.away = iconButton("close", `Dismiss ${entry.name}`, () => acts.dismiss(entry));
+  entry.again = el("button", { type: "button", class: "small-button", text: "Try again", "aria-label": `Try ${entry.name} again`, on: { click: () => acts.retry(entry) } });
+  entry.over = el("button", { type: "button", class: "small-button", text: "Replace the other", "aria-label": `Replace the other ${entry.name}`, on: { click: () => acts.replace(entry) } });
+  entry.members = el("details", { class: "members", hidden: true }, el("summary", { text: "What was in it" }), el("ul", {}));
+  entry.node = el("li", {}, entry.title, el("div", { class: "press-act" }, entry.stop, entry.away), entry.status, entry.rail, el("div", { class: "row-buttons" }, entry.again, entry.over), entry.members);
+  byId("press-list").append(entry.node);
+}
+
+function drawMembers(entry) {
+  const members = membersOf(entry);
+  show(entry.members, members.length > 0);
+  const list = entry.members.lastElementChild;
+  // Most changes of a job are numbers; its members are drawn anew only when they are others.
+  const drawn = members.map((one) => `${one.state} ${one.name}`).join("\n");
+  if (list.dataset.drawn === drawn) return;
+  list.dataset.drawn = drawn;
+  list.replaceChildren(
+    ...members.map((one) =>
+      el("li", { class: `member ${one.state}` }, el("span", { class: "member-name", text: one.name }), el("span", { class: "member-state", text: one.state === "done" ? "ready" : one.error ? `${one.state}: ${one.error}` : one.state })),
+    ),
+  );
 }

@@ -1,7 +1,10 @@
 // A page image with its marked lines: a page key, a DPI and boxes in points go in, an element comes out whose marks sit on the exact pixels.
 
-import { imageUrl } from "./api.js";
-import { el } from "./dom.js";
+import { el, show } from "./dom.js";
+import { hang } from "./images.js";
+
+/** A mark is one of two: the line has the answer's words, or nothing has and this line is nearest to the question. */
+export const holds = (line) => line.why !== "closest to the question";
 
 /**
  * The image of `page` at `dpi`, with a mark over each of `lines` ({index, text, box, why}).
@@ -11,7 +14,8 @@ import { el } from "./dom.js";
  * the page's width in points. As shares of the image they stay true at any displayed size.
  */
 export function sheet({ page, dpi, width, height, lines = [], alt = "", lazy = true }) {
-  const image = el("img", { alt, loading: lazy ? "lazy" : "eager", decoding: "async", draggable: "false" });
+  const image = el("img", { alt, decoding: "async", draggable: "false" });
+  show(image, false);
   const frame = el("div", { class: "sheet waiting", vars: { "--shape": `${width} / ${height}` } }, image);
   frame.dataset.page = page;
   frame.dataset.dpi = String(dpi);
@@ -21,12 +25,22 @@ export function sheet({ page, dpi, width, height, lines = [], alt = "", lazy = t
     frame.style.setProperty("--pixels", `${image.naturalWidth}px`);
     for (const line of lines) frame.append(mark(line, dpi, image.naturalWidth, image.naturalHeight));
   });
-  image.addEventListener("error", () => {
+  const fail = (words) => {
     frame.classList.replace("waiting", "gone");
     image.remove();
-    frame.append(el("p", { text: "This page image is not there any more." }));
+    frame.append(el("p", { text: words }));
+  };
+  image.addEventListener("error", () => fail("This page image cannot be shown."));
+  hang(frame, {
+    page,
+    dpi,
+    lazy,
+    shown: (url) => {
+      show(image);
+      image.src = url;
+    },
+    failed: (error) => fail(error.status === 404 ? "This page image is not there any more." : error.message),
   });
-  image.src = imageUrl(page, dpi);
   return frame;
 }
 
@@ -34,7 +48,7 @@ function mark(line, dpi, width, height) {
   const [x0, y0, x1, y1] = line.box.map((point) => (point * dpi) / 72);
   const share = (pixels, of) => `${(100 * pixels) / of}%`;
   const node = el("span", {
-    class: line.why === "holds the answer" ? "mark holds" : "mark closest",
+    class: holds(line) ? "mark holds" : "mark closest",
     "aria-hidden": "true",
     vars: { "--x": share(x0, width), "--y": share(y0, height), "--w": share(x1 - x0, width), "--h": share(y1 - y0, height) },
   });

@@ -1,16 +1,17 @@
-// How an answer was made: a plan, its provenance and its timings go in; leaves drawn to their rows, and the first word's time in parts, come out.
+// How an answer was made: a plan and its provenance go in; the context comes out as it was assembled, leaf by leaf, and page by page in figures.
 
-import { byId, count, el, fill, seconds, size } from "./dom.js";
+import { place, taken, WHY } from "./citing.js";
+import { el } from "./dom.js";
+import { count, figure, size } from "./figures.js";
 
-const TIER = {
+export const TIER = {
   ram: { word: "memory", title: "its cache was in memory" },
   disk: { word: "disk", title: "its cache was read from disk" },
   window: { word: "in place", title: "it stood there already, from an earlier question" },
-  compiled: { word: "compiled now", title: "its cache was not there and was compiled for this answer" },
+  compiled: { word: "compiled again", title: "its cache had made room on the disk, and was compiled for this answer" },
 };
 
-/** What stands in place is in memory, and looks it. */
-const look = (tier) => (tier === "window" ? "ram" : tier);
+const tierOf = (from) => TIER[from.tier] || { word: from.tier, title: from.tier };
 
 const FITS = {
   exact: "formed for the very pages before it",
@@ -20,104 +21,82 @@ const FITS = {
 };
 
 /** A patch in words: what a page took from those before it. */
-function patchFacts({ match, rank, missing, bytes }) {
+function patchFacts({ kind, match, rank, missing, bytes }) {
   const lacks = missing.length ? `, without ${count(missing.length, "page")} of them` : "";
-  return `patched at rank ${rank}: ${FITS[match] || match}${lacks}; ${size(bytes)}`;
+  return `${kind === "removal" ? "removal patch" : "patched"} at rank ${rank}: ${FITS[match] || match}${lacks}; ${size(bytes)}`;
 }
 
-/** Show the strip. Before the answer is done only the plan is known: `answer` is null. */
-export function showStrip(plan, answer) {
-  const provenance = answer ? answer.provenance : [];
-  const timings = answer ? answer.timings : null;
-  byId("made-count").textContent = `${count(plan.rows, "row")} of context`;
-  fill(
-    byId("strip"),
-    gathering(plan, provenance),
-    provenance.length > 0 && key(provenance),
-    timings && firstWord(timings),
-    provenance.length > 0 && numbers(provenance),
-  );
-}
+const whyOf = (pick) => WHY[pick.why] || { word: pick.why, title: pick.why };
 
-/** One leaf a page, as wide as its rows and as tall as its resolution. */
-function gathering(plan, provenance) {
+/** The context in order: the template's own rows, one leaf a page, as wide as its rows and as tall as its resolution, and the question. */
+export function gathering(items, plan, provenance, opened) {
   const highest = Math.max(1, ...plan.picks.map((pick) => pick.dpi));
   const leaves = plan.picks.map((pick, at) => {
     const from = provenance[at];
-    const tier = from ? TIER[from.tier] || { word: from.tier, title: from.tier } : null;
-    const facts = [`Page ${at + 1}: ${pick.dpi} DPI`, `${count(pick.rows, "row")}`, tier && tier.title, from && from.patch && patchFacts(from.patch)].filter(Boolean).join(", ");
+    const facts = [`Page ${at + 1}: ${items[at] ? items[at].name : ""}`, `${pick.dpi} DPI, ${whyOf(pick).word}`, count(pick.rows, "row"), from && tierOf(from).title, from && from.patch && patchFacts(from.patch), from && from.note].filter(Boolean).join(", ");
     return el(
       "li",
-      { class: `leaf ${from ? look(from.tier) : "planned"}${from && from.patch ? " patched" : ""}`, title: facts, vars: { "--rows": String(pick.rows), "--tall-share": (pick.dpi / highest).toFixed(3) } },
-      el("span", { class: "leaf-bar", "aria-hidden": "true" }, el("span", { class: "leaf-rows", text: String(pick.rows) })),
-      el("span", { class: "leaf-folio", "aria-hidden": "true", text: String(at + 1) }),
-      el("span", { class: "unseen", text: facts }),
+      { class: "leaf-place", vars: { "--rows": String(pick.rows) } },
+      el(
+        "button",
+        { type: "button", class: `leaf ${from ? from.tier : "planned"}${from && from.patch ? " patched" : ""}`, title: facts, "aria-label": facts, "aria-haspopup": "dialog", vars: { "--tall-share": (pick.dpi / highest).toFixed(3) }, on: { click: () => opened(at) } },
+        el("span", { class: "leaf-bar", "aria-hidden": "true" }, el("span", { class: "leaf-rows", text: String(pick.rows) })),
+        el("span", { class: "leaf-folio", "aria-hidden": "true", text: String(at + 1) }),
+      ),
     );
   });
-  return el("ol", { class: "gathering", "aria-label": "The context: pages in order, with their rows" }, ...leaves);
+  const first = provenance.length ? provenance[0].first : 0;
+  return el(
+    "ol",
+    { class: "gathering", "aria-label": "The context, in order" },
+    el("li", { class: "leaf-place stub", title: first ? `The template's own ${count(first, "row")}, kept too` : "The template's own rows, kept too" }, el("span", { class: "leaf-bar prefix" }), el("span", { class: "unseen", text: "The template's own rows" })),
+    ...leaves,
+    el("li", { class: "leaf-place stub", title: "The question: all that is read anew" }, el("span", { class: "leaf-bar question", "aria-hidden": "true", text: "?" }), el("span", { class: "unseen", text: "The question, which is all that is read anew" })),
+  );
 }
 
-function key(provenance) {
+/** What the colours mean, with how many pages came from where. */
+export function legend(provenance) {
   const tiers = [...new Set(provenance.map((page) => page.tier))];
   const read = provenance.reduce((sum, page) => sum + page.bytes_read, 0);
   return el(
     "p",
     { class: "legend soft" },
-    ...tiers.map((tier) =>
-      el(
-        "span",
-        { title: (TIER[tier] || { title: tier }).title },
-        el("i", { class: `swatch ${look(tier)}`, "aria-hidden": "true" }),
-        ` ${(TIER[tier] || { word: tier }).word} × ${provenance.filter((page) => page.tier === tier).length}`,
-      ),
-    ),
-    provenance.some((page) => page.patch) && el("span", {}, el("i", { class: "swatch patch", "aria-hidden": "true" }), " patched"),
+    ...tiers.map((tier) => el("span", { title: (TIER[tier] || { title: tier }).title }, el("i", { class: `swatch ${tier}`, "aria-hidden": "true" }), `${(TIER[tier] || { word: tier }).word} × ${provenance.filter((page) => page.tier === tier).length}`)),
+    provenance.some((page) => page.patch) && el("span", { title: "It was placed with what it would have taken from the pages before it" }, el("i", { class: "swatch patch", "aria-hidden": "true" }), "patched"),
+    el("span", { title: "All that the model reads now" }, el("i", { class: "swatch question", "aria-hidden": "true" }), "the question"),
     read > 0 && el("span", { text: `${size(read)} read` }),
   );
 }
 
-/** The time to the first token and its parts, one after the other; what the parts leave is the first token's own. */
-function firstWord(timings) {
-  const parts = ["retrieve", "plan", "load", "place", "prefill"].map((name) => [name, timings[name] || 0]);
-  const rest = timings.first_token - parts.reduce((sum, [, s]) => sum + s, 0);
-  parts.push(["first token", Math.max(0, rest)]);
-  const shown = parts.filter(([, s]) => s > 0);
-  const whole = shown.reduce((sum, [, s]) => sum + s, 0) || 1;
-  const slug = (name) => name.replace(" ", "-");
-  return el(
-    "figure",
-    { class: "first-word" },
-    el("figcaption", {}, "First word after ", el("strong", { text: seconds(timings.first_token) }), timings.rest > 0 && `, the rest in ${seconds(timings.rest)}`),
-    el("div", { class: "time-bar", "aria-hidden": "true" }, ...shown.map(([name, s]) => el("span", { class: `time ${slug(name)}`, title: `${name}: ${seconds(s)}`, vars: { "--share": String(s / whole) } }))),
-    el("dl", { class: "time-parts" }, ...parts.map(([name, s]) => el("div", {}, el("dt", {}, el("i", { class: `swatch ${slug(name)}`, "aria-hidden": "true" }), ` ${name}`), el("dd", { text: s > 0 ? seconds(s) : "–" })))),
-  );
-}
-
-/** Every page in figures: tier, bytes, rows, position and patch, as the server told them. */
-function numbers(provenance) {
-  const head = ["", "DPI", "cache from", "read", "rows", "position", "patch", "page key"];
-  const rows = provenance.map((page, at) =>
-    el(
+/** Every page in figures: why it was taken, where its cache came from, its bytes, rows and patch, as the server told them. */
+export function ledger(items, plan, provenance) {
+  const head = ["", "page", "DPI", "why", "cache from", "read", "rows", "position", "patch"];
+  const rows = provenance.map((page, at) => {
+    const item = items[at] || { name: page.page };
+    const pick = plan.picks[at];
+    return el(
       "tr",
       {},
       el("th", { scope: "row", text: String(at + 1) }),
-      el("td", { text: String(page.dpi) }),
-      el("td", { text: (TIER[page.tier] || { word: page.tier }).word }),
-      el("td", { text: page.bytes_read ? size(page.bytes_read) : "–" }),
-      el("td", { text: `${page.first}–${page.last - 1}` }),
-      el("td", { text: String(page.position) }),
-      el("td", page.patch ? { text: `${page.patch.match} r${page.patch.rank}`, title: patchFacts(page.patch) } : { text: "–" }),
-      el("td", {}, el("code", { text: page.page.slice(0, 12), title: page.page })),
-    ),
-  );
+      el("td", { class: "ledger-page", title: `${item.name}, page key ${page.page}` }, el("span", { class: "ledger-name", text: item.name }), place(item) && el("span", { class: "soft", text: place(item) })),
+      el("td", { text: item.read_as ? taken(item).replace(" DPI", "") : String(page.dpi) }),
+      el("td", { text: pick ? whyOf(pick).word : "–", title: pick ? whyOf(pick).title : "" }),
+      el("td", { title: tierOf(page).title }, el("i", { class: `swatch ${page.tier}`, "aria-hidden": "true" }), tierOf(page).word),
+      el("td", { class: "number", text: page.bytes_read ? size(page.bytes_read) : "–" }),
+      el("td", { class: "number", text: `${page.first}–${page.last - 1}` }),
+      el("td", { class: "number", text: String(page.position) }),
+      el("td", page.patch ? { title: patchFacts(page.patch) } : {}, page.patch ? `${page.patch.kind} r${page.patch.rank}, ${page.patch.match}` : "–", page.patch && page.patch.tier !== page.tier && el("span", { class: "soft", text: `from ${tierOf(page.patch).word}` }), page.note && el("span", { class: "ledger-note", text: page.note })),
+    );
+  });
   return el(
     "details",
-    { class: "numbers" },
+    { class: "numbers", open: provenance.some((page) => page.note) },
     el("summary", { text: "Every page in figures" }),
     el(
       "div",
       { class: "table-scroll", tabindex: "0", role: "group", "aria-label": "Every page in figures" },
-      el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text) => el("th", { scope: "col" }, text || el("span", { class: "unseen", text: "page" }))))), el("tbody", {}, ...rows)),
+      el("table", {}, el("thead", {}, el("tr", {}, ...head.map((text) => el("th", { scope: "col" }, text || el("span", { class: "unseen", text: "place" }))))), el("tbody", {}, ...rows)),
     ),
   );
 }

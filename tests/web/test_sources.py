@@ -10,13 +10,15 @@ import pytest
 
 WEB = Path(__file__).resolve().parent.parent.parent / "web"
 SCRIPTS = sorted(WEB.glob("*.js"))
-FILES = [*SCRIPTS, WEB / "index.html", WEB / "style.css", WEB / "mark.svg"]
+FILES = [*SCRIPTS, *sorted(WEB.glob("*.css")), WEB / "index.html", WEB / "mark.svg"]
 MARKUP = (
     "innerHTML",
     "outerHTML",
     "insertAdjacentHTML",
     "document.write",
     "createContextualFragment",
+    "parseFromString",
+    "execCommand",
     "DOMParser",
     "srcdoc",
     "setHTML",
