@@ -18,6 +18,7 @@ AppError
 ├── ShuttingDown       the server was told to stop: ask again, it will be another one's turn
 ├── BadKeys            the file of API keys cannot be read or trusted, or a key that is to be made or revoked cannot be
 ├── UnknownConversation  no conversation of that id: never begun, closed, or the least recently used of too many
+├── UnknownModel       a chat asks a model, or a model with a collection, that is not here
 ├── Unchecked          nobody has examined the model: it has no verdict in this home
 ├── ModelRefused       the doctor examined the model and refused it
 ├── BadConversation    an id that is none, or that belongs to a conversation over another collection
@@ -129,6 +130,10 @@ class BadConversation(AppError):
     pass
 
 
+class UnknownModel(AppError):
+    pass
+
+
 class Unchecked(AppError):
     pass
 
@@ -172,6 +177,7 @@ TABLE: dict[type[Exception], Row] = {
     BadKeys: Row(503, STORAGE),
     UnknownConversation: Row(404, NOT_FOUND),
     BadConversation: Row(422, WRONG_USE),
+    UnknownModel: Row(404, NOT_FOUND),
     Unchecked: Row(503, INSTALLATION),
     ModelRefused: Row(503, INSTALLATION),
     DiskFull: Row(507, STORAGE),

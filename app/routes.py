@@ -10,6 +10,7 @@ from .routes_ask import router as answers
 from .routes_collections import router as collections
 from .routes_documents import router as documents
 from .routes_jobs import router as jobs
+from .routes_openai import router as openai
 from .routes_pages import router as pages
 from .routes_stats import router as stats
 from .schema import EVERYWHERE, problems
@@ -42,5 +43,5 @@ def model(house: HouseDep, settings: SettingsDep) -> bodies.Model:
     )
 
 
-for part in (house, stats, collections, documents, jobs, pages, answers):
+for part in (house, stats, collections, documents, jobs, pages, answers, openai):
     router.include_router(part)

@@ -93,12 +93,28 @@ async def watched(request: Request, walk: Walk[T]) -> AsyncIterator[None]:
         watcher.cancel()
 
 
-async def stream(
-    request: Request, walk: Walk[T], encode: Callable[[T], tuple[str, BaseModel]], refuse: Callable[[T], Response | None] = lambda _: None
-) -> Response:
-    """The walk as a response. `refuse` may turn the first event into another response: a failure with a status of its own.
+def named(name: str, data: BaseModel) -> str:
+    """An event with its name. JSON in one line: a newline inside a string is escaped, so no text can begin an event of its own."""
+    return f"event: {name}\ndata: {data.model_dump_json()}\n\n"
 
-    Raises what the walk raises before its first event.
+
+def unnamed(name: str, data: BaseModel) -> str:
+    """An event without a name."""
+    return f"data: {data.model_dump_json()}\n\n"
+
+
+async def stream(
+    request: Request,
+    walk: Walk[T],
+    encode: Callable[[T], tuple[str, BaseModel]],
+    refuse: Callable[[T], Response | None] = lambda _: None,
+    write: Callable[[str, BaseModel], str] = named,
+    end: str = "",
+) -> Response:
+    """The walk as a response: `encode` gives each value's name and body, `write` the event, and `end` stands behind the last one. `refuse`
+    may turn the first value into another response: a failure with a status of its own.
+
+    Raises what the walk raises before its first value.
     """
     async with watched(request, walk):
         kind, value = await walk.next(FIRST)
@@ -106,7 +122,7 @@ async def stream(
         walk.cancel.set()
         return instead
     return StreamingResponse(
-        _lines(walk, (kind, value), encode, getattr(request.state, "request_id", "")),
+        _lines(walk, (kind, value), encode, getattr(request.state, "request_id", ""), write, end),
         media_type="text/event-stream",
         # Proxies (nginx) would gather the pieces otherwise.
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
@@ -114,19 +130,26 @@ async def stream(
 
 
 async def _lines(
-    walk: Walk[T], first: tuple[str, T | None], encode: Callable[[T], tuple[str, BaseModel]], number: str
+    walk: Walk[T],
+    first: tuple[str, T | None],
+    encode: Callable[[T], tuple[str, BaseModel]],
+    number: str,
+    write: Callable[[str, BaseModel], str] = named,
+    end: str = "",
 ) -> AsyncIterator[str]:
     try:
         kind, value = first
         while kind != "end":
-            yield ": beat\n\n" if kind == "beat" else _event(*encode(value))  # type: ignore[arg-type]
+            yield ": beat\n\n" if kind == "beat" else write(*encode(value))  # type: ignore[arg-type]
             kind, value = await walk.next(BEAT)
+        if end:
+            yield end
     except Exception as error:
         found = known(error)
         if found is None:
             log.exception("request %s failed in its stream", number)
         told = (type(found).__name__, str(found)) if found else ("InternalError", f"internal error, request id {number}")
-        yield _event("failed", _Raw(**shape(*told)))
+        yield write("failed", _Raw(**shape(*told)))
     finally:
         # Reached when the client goes away, too: Starlette cancels this generator then.
         walk.cancel.set()
@@ -134,8 +157,3 @@ async def _lines(
 
 class _Raw(BaseModel):
     error: dict[str, object]
-
-
-def _event(name: str, data: BaseModel) -> str:
-    # JSON in one line: a newline inside a string is escaped, so no text can begin an event of its own.
-    return f"event: {name}\ndata: {data.model_dump_json()}\n\n"
