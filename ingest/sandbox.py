@@ -58,7 +58,8 @@ def environment() -> dict[str, str]:
     kept = {
         name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR") if name in os.environ
     }
-    return {**kept, "PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "2"}
+    # numpy, which openpyxl imports where it is, would set memory aside for a thread on each processor, and the limit counts that.
+    return {**kept, "PYTHONPATH": str(_ROOT), "PYTHONUTF8": "1", "MALLOC_ARENA_MAX": "2", "OPENBLAS_NUM_THREADS": "1"}
 
 
 def _converse(child: subprocess.Popen[bytes], request: bytes, limits: Limits, cancelled: Callable[[], bool] | None) -> bytes:

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Literal
 
 from ingest.encoding import decode
+from ingest.errors import TooLarge
 from ingest.types import Limits
 
 from .parsed import Draft, Parsed
@@ -57,7 +58,12 @@ def delimiter_of(text: str) -> str:
 
 
 def _rows(text: str, delimiter: str, quoting: Literal[0, 3]) -> Iterator[list[str]]:
-    return csv.reader(_lines(text), delimiter=delimiter, quoting=quoting)
+    try:
+        yield from csv.reader(_lines(text), delimiter=delimiter, quoting=quoting)
+    except csv.Error as error:
+        raise TooLarge(
+            f"one of its cells is longer than the whole text may be (text_chars; {error}): raise that limit or split the file"
+        ) from error
 
 
 def _lines(text: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ from .table import write_table
 
 
 def parse(data: bytes, limits: Limits) -> Parsed:
-    """A block's page is its slide's number. Hidden slides are left out, and pictures and charts are not read, with a note each."""
+    """A block's page is its slide's number. Hidden slides are left out, and pictures, charts and diagrams are not read, with a note each."""
     refuse_ole(data, ".ppt", ".pptx")
     check_container(data, limits, "ppt/presentation.xml", ".pptx")
 
@@ -78,8 +78,10 @@ class _Reader:
             for index, line in enumerate(lines):
                 indent, text = line[: len(line) - len(line.lstrip())], line.strip()
                 self.draft.add(f"{indent}- {text}" if kind == "list" else text, kind, number, joined=index > 0)  # type: ignore[arg-type]
-        elif shape._element.tag.endswith("}pic"):
-            self.leave("pictures", number)
+        else:
+            what = {"pic": "pictures", "graphicFrame": "diagrams or embedded files"}.get(shape._element.tag.rpartition("}")[2])
+            if what:
+                self.leave(what, number)
 
     def leave(self, what: str, number: int) -> None:
         pages = self.left_out.setdefault(what, [])

@@ -58,8 +58,8 @@ def _rows(sheet: Any, limits: Limits) -> list[dict[int, str]]:
     sheet.reset_dimensions()
     found: list[dict[int, str]] = []
     characters = 0
-    for row in sheet.iter_rows(values_only=True):
-        cells = {column: text for column, value in enumerate(row) if value is not None and (text := _text(value))}
+    for row in sheet.iter_rows():
+        cells = {at: text for at, cell in enumerate(row) if cell.value is not None and (text := _text(cell.value, cell.number_format))}
         if cells:
             found.append(cells)
             characters += sum(map(len, cells.values()))
@@ -78,13 +78,13 @@ def _aligned(rows: list[dict[int, str]]) -> Iterator[list[str]]:
         yield [row.get(column, "") for column in columns] if len(columns) <= _COLUMNS else [row[column] for column in sorted(row)]
 
 
-def _text(value: Any) -> str:
-    """A cell as a person would write it: 13 and not 13.0, a date without its midnight."""
+def _text(value: Any, form: str) -> str:
+    """A cell as a person would write it: 13 and not 13.0, 25% and not 0.25, a date without its midnight."""
     match value:
         case bool():
             return "TRUE" if value else "FALSE"
-        case float():
-            return f"{value:.15g}"
+        case int() | float():
+            return f"{100 * value:.15g}%" if "%" in form else f"{value:.15g}" if isinstance(value, float) else str(value)
         case datetime.datetime():
             return value.date().isoformat() if value.time() == datetime.time() else value.isoformat(" ", "seconds")
         case datetime.time():

@@ -55,3 +55,5 @@ def test_cells_alone_and_limits_are_told() -> None:
         text(",,\n,,\n")
     with pytest.raises(TooLarge, match="text_chars"):
         parse(b"a,b\n" * 1000, Limits(text_chars=100))
+    with pytest.raises(TooLarge, match="one of its cells"):
+        parse(b'a,b\n"' + b"x" * 1000, Limits(text_chars=100))

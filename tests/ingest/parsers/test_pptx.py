@@ -7,6 +7,8 @@ from typing import Any
 import pptx
 import pytest
 from PIL import Image
+from pptx.chart.data import CategoryChartData
+from pptx.enum.chart import XL_CHART_TYPE
 from pptx.util import Inches
 
 from ingest.errors import DamagedFile, NoText, TooLarge
@@ -77,9 +79,24 @@ def test_hidden_slides_and_pictures_are_noted() -> None:
         Image.new("RGB", (4, 4)).save(out, "PNG")
         slide.shapes.add_picture(out, 0, 0)
 
-    parsed = parse(saved(hide, picture), Limits())
-    assert found(parsed) == [("seen", "heading", 2)]
-    assert parsed.notes == ("hidden, left out: slide 1", "pictures not read: slide 2")
+    def drawn(slide: Any) -> None:
+        slide.shapes.title.text = "drawn"
+        data = CategoryChartData()
+        data.categories = ["a"]
+        data.add_series("s", (1,))
+        slide.shapes.add_chart(XL_CHART_TYPE.PIE, *BOX, data)
+        # A frame of neither table nor chart is a diagram (SmartArt).
+        frame = slide.shapes.add_table(1, 1, *BOX)._element
+        frame.graphic.graphicData.set("uri", "http://schemas.openxmlformats.org/drawingml/2006/diagram")
+
+    parsed = parse(saved(hide, picture, drawn), Limits())
+    assert found(parsed) == [("seen", "heading", 2), ("drawn", "heading", 3)]
+    assert parsed.notes == (
+        "hidden, left out: slide 1",
+        "pictures not read: slide 2",
+        "charts not read: slide 3",
+        "diagrams or embedded files not read: slide 3",
+    )
 
 
 def test_limits_and_damage_are_told() -> None:

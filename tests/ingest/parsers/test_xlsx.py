@@ -63,6 +63,15 @@ def test_values_are_written_as_a_person_writes_them() -> None:
     assert read(write).text.split("\n\n")[1] == "TRUE | 13 | 0.3 | 2024-01-31 | 2024-01-31 08:30:00 | 08:05:00 | a b | 1000000000000000"
 
 
+def test_a_percentage_reads_as_one() -> None:
+    def write(book: Any) -> None:
+        book.active.append(("share", 0.255, 1))
+        book.active["B1"].number_format = "0.0%"
+        book.active["C1"].number_format = "0%"
+
+    assert read(write).text == "Sheet\n\nshare | 25.5% | 100%"
+
+
 def test_merged_cells_stand_once_and_empty_columns_not_at_all() -> None:
     def write(book: Any) -> None:
         sheet = book.active
