@@ -10,7 +10,6 @@ pinned collections, pages that a running question has planned, and pages that no
 from __future__ import annotations
 
 import logging
-import shutil
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,13 +17,9 @@ from pathlib import Path
 from cache_compiler.keys import is_image_key
 from cache_compiler.patch_files import PatchFiles
 
-from .errors import NoRoom
 from .workshop import Workshop
 
 log = logging.getLogger("quire.evict")
-
-# Bytes that the disk keeps free of us: the catalogue must always be able to note a deletion.
-SPARE = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -38,7 +33,7 @@ class Evicted:
 
 
 @dataclass(frozen=True)
-class _Item:
+class Item:
     """A file that may go, or all patches of a page image: `path` None."""
 
     rank: int
@@ -54,7 +49,7 @@ def evict(workshop: Workshop, disk_bytes: int, planned: Collection[str] = ()) ->
 
     Raises HomeBusy. Where even all that may go is not enough, that is logged with both figures.
     """
-    held, items = _look(workshop, planned)
+    held, items = look(workshop, planned)
     if held <= disk_bytes:
         return Evicted(held=held)
     caches: list[str] = []
@@ -83,32 +78,7 @@ def evict(workshop: Workshop, disk_bytes: int, planned: Collection[str] = ()) ->
     return Evicted(tuple(caches), patches, freed, held - freed)
 
 
-def make_room(workshop: Workshop, needed: int, planned: Collection[str] = ()) -> Evicted:
-    """See to it that `needed` more bytes can be written, within the limit if there is one and on the disk in any case.
-
-    Raises NoRoom, with both figures and before anything went, where that cannot be.
-    """
-    limit, evicted = workshop.disk_bytes, Evicted()
-    if limit is not None:
-        held, items = _look(workshop, planned)
-        staying = held - sum(item.bytes for item in items)
-        if staying + needed > limit:
-            raise NoRoom(
-                f"it needs {needed:,} bytes of caches and patches beside {staying:,} of images and pinned pages, the limit is {limit:,} "
-                "(disk_bytes): raise it, unpin a collection, or delete documents"
-            )
-        if held + needed > limit:
-            evicted = evict(workshop, limit - needed, planned)
-    free = shutil.disk_usage(workshop.home.root).free - SPARE
-    if needed > free:
-        raise NoRoom(
-            f"it needs {needed:,} bytes of caches and patches, the disk has {max(free, 0):,} to spare: free some space, "
-            "or set disk_bytes so that older caches go"
-        )
-    return evicted
-
-
-def _look(workshop: Workshop, planned: Collection[str]) -> tuple[int, list[_Item]]:
+def look(workshop: Workshop, planned: Collection[str]) -> tuple[int, list[Item]]:
     """The bytes that caches, images and patches take, and what may go, in the order in which it goes."""
     catalogue, uses = workshop.catalogue, workshop.catalogue.uses()
     pinned = {page for row in catalogue.collections() if row.pinned for page in catalogue.page_keys(row.name)}
@@ -124,7 +94,7 @@ def _look(workshop: Workshop, planned: Collection[str]) -> tuple[int, list[_Item
         if path.suffix == ".safetensors" and _may_go(key, owned, pinned, planned):
             # One that was never read is as old as its file: what was just compiled does not go first.
             used = max(uses.get(key, 0.0), facts.st_mtime)
-            items.append(_Item(1 if _dpi(key) > lowest else 3, used, key, facts.st_size, path))
+            items.append(Item(1 if _dpi(key) > lowest else 3, used, key, facts.st_size, path))
     for files in workshop.home.patch_files():
         for key, paths in _patches(files):
             sizes, newest = [], 0.0
@@ -137,7 +107,7 @@ def _look(workshop: Workshop, planned: Collection[str]) -> tuple[int, list[_Item
                 newest = max(newest, facts.st_mtime)
             held += sum(sizes)
             if sizes and key and _may_go(key, owned, pinned, planned):
-                items.append(_Item(2 if _dpi(key) > lowest else 4, max(uses.get(key, 0.0), newest), key, sum(sizes), None, files))
+                items.append(Item(2 if _dpi(key) > lowest else 4, max(uses.get(key, 0.0), newest), key, sum(sizes), None, files))
     return held, sorted(items, key=lambda item: (item.rank, item.used, item.key))
 
 
@@ -153,7 +123,7 @@ def _may_go(key: str, owned: set[str], pinned: set[str], planned: Collection[str
     return is_image_key(key) and page in owned and page not in pinned and key not in planned
 
 
-def _remove_cache(workshop: Workshop, item: _Item) -> int:
+def _remove_cache(workshop: Workshop, item: Item) -> int:
     assert item.path is not None
     try:
         size = item.path.stat().st_size
@@ -165,7 +135,7 @@ def _remove_cache(workshop: Workshop, item: _Item) -> int:
     return size
 
 
-def _remove_patches(workshop: Workshop, item: _Item) -> tuple[int, int]:
+def _remove_patches(workshop: Workshop, item: Item) -> tuple[int, int]:
     """Remove a page image's own patches; those that were given it stay. Returns how many files and bytes."""
     assert item.files is not None
     own, count, size = workshop.store.patches, 0, 0

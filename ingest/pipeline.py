@@ -34,7 +34,8 @@ from retrieval.types import DocumentRow
 from retrieval.vectors import Vectors
 
 from .chunk import chunk
-from .errors import Cancelled, IngestError, UnsupportedType
+from .errors import Cancelled, IngestError, NoRoom, UnsupportedType
+from .evict import evict
 from .gather import gather
 from .leaves import Leaves, compile_missing, lay_out, missing_keys
 from .load import KINDS, load
@@ -43,6 +44,7 @@ from .natives import take_natives
 from .ocr import why_not
 from .patching import form, pages_of, policy_keys
 from .remove import remove_files
+from .room import make_room, needed
 from .types import Document, Done, Failure, Progress, Report, Stage
 from .workshop import Workshop
 
@@ -114,6 +116,8 @@ def finish_run(workshop: Workshop, collection: str) -> None:
     VectorIndex.open_or_build(workshop.home.index_folder, workshop.catalogue, collection)
     with workshop.home.writing():
         workshop.store.seal()
+    if workshop.disk_bytes is not None:
+        evict(workshop, workshop.disk_bytes)
 
 
 def ingest_file(
@@ -192,6 +196,7 @@ def _made(
         chunks = chunk(whole, document_id, workshop.style, workshop.limits, natives)
         try:
             leaves = lay_out(chunks, workshop, step("rasterise"), cancelled, pages)
+            _require_room(document.name, leaves, workshop)
             compiled = compile_missing(leaves, workshop, step("compile"), cancelled)
             patched = form(workshop, policy_keys(workshop, pages_of(leaves.chunks)), step("patch"), cancelled, leaves.pages)
         except UnknownPage:
@@ -200,6 +205,13 @@ def _made(
         else:
             return _Made(whole, leaves, compiled, patched)
     raise AssertionError("the last attempt returns or raises")
+
+
+def _require_room(name: str, leaves: Leaves, workshop: Workshop) -> None:
+    try:
+        make_room(workshop, needed(leaves, workshop))
+    except NoRoom as error:
+        raise NoRoom(f"{name}: {error}") from error
 
 
 def _commit(
