@@ -136,8 +136,11 @@ class Entrance:
 
 
 def _name(host: str) -> str:
-    """`name`, `name:port` or `[::1]:port` -> the name."""
-    return host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].lower()
+    """`name`, `name:port` or `[::1]:port` -> the name; "" for what is none of these."""
+    if not host.startswith("["):
+        return host.partition(":")[0].lower()
+    name, bracket, rest = host[1:].partition("]")
+    return name if bracket and (not rest or rest.startswith(":")) else ""
 
 
 def _netloc(origin: str) -> str:

@@ -13,6 +13,22 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .errors import Busy, body, shape
 
+# Bytes of a request's head.
+HEAD = 16 * 1024
+
+
+class OneLength(h11.Connection):
+    """h11, which takes the chunks' word where a request tells a length as well, and goes on with what stands behind them: a proxy that takes the
+    length's word would have let another's request through in there (RFC 9112, 6.1 and 11.2). Such a request is refused."""
+
+    def next_event(self) -> Any:
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            names = [bytes(name) for name, _ in event.headers]
+            if b"transfer-encoding" in names and b"content-length" in names:
+                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+        return event
+
 
 class Patient(H11Protocol):
     """One connection. `limit` connections at a time; `patience` seconds for a request's head, and for what follows one that was refused."""
@@ -21,6 +37,7 @@ class Patient(H11Protocol):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.conn = OneLength(h11.SERVER, HEAD)
         self._owed: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
