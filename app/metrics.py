@@ -46,7 +46,7 @@ class Metrics:
             "quire_first_token_seconds", "Time to the first token, whole and by part.", ["part"], buckets=SECONDS, registry=self.registry
         )
         self._tokens = Counter("quire_answer_tokens", "Tokens of answers.", registry=self.registry)
-        self._evicted = Counter("quire_evicted_files", "Caches that went to keep to disk_bytes.", registry=self.registry)
+        self._evicted = Counter("quire_evicted_files", "Caches and patches that went to keep to disk_bytes.", registry=self.registry)
         self._evicted_bytes = Counter("quire_evicted_bytes", "Bytes that went to keep to disk_bytes.", registry=self.registry)
         self._stages = Histogram(
             "quire_ingest_stage_seconds", "Stages of ingest, one file each.", ["stage"], buckets=STAGE_SECONDS, registry=self.registry
@@ -94,7 +94,7 @@ class Metrics:
         self._full.labels("uploads" if queue == "uploads" else "questions").inc()
 
     def evicted(self, files: int, size: int) -> None:
-        """Caches went to keep to `disk_bytes`: how many, and their bytes."""
+        """Files went to keep to `disk_bytes`: how many, and their bytes."""
         self._evicted.inc(files)
         self._evicted_bytes.inc(size)
 

@@ -7,12 +7,15 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ingest.types import Progress
 
 from .metrics import STAGES, Metrics
 from .types import Answer
+
+if TYPE_CHECKING:
+    from ingest.evict import Evicted  # the real one brings torch with it
 
 
 class Traces(Protocol):
@@ -75,6 +78,10 @@ class Watch:
     def cancelled(self) -> None:
         """A question whose client went away before its turn."""
         self.metrics.cancelled()
+
+    def evicted(self, gone: Evicted) -> None:
+        """Caches and patches went to keep to `disk_bytes`."""
+        self.metrics.evicted(len(gone.caches) + gone.patches, gone.bytes)
 
     def progress(self, at: Progress) -> None:
         """Called in the thread that ingests: the stage before ends where the next one, or the next file, begins."""

@@ -13,7 +13,7 @@ from cache_compiler.errors import StoreUnwritable
 from cache_compiler.types import Canonical
 
 from .errors import HomeBusy
-from .evict import evict
+from .evict import Evicted, evict
 from .patching import owned
 from .workshop import Workshop
 
@@ -26,10 +26,12 @@ _WAITING = 32
 
 
 class Keeper:
-    """One for a house. `forget()` lets go of what conversations and indexes in memory have of deleted documents."""
+    """One for a house. `forget()` lets go of what conversations and indexes in memory have of deleted documents; `told` hears what was evicted."""
 
-    def __init__(self, workshop: Workshop, forget: Callable[[], object] = lambda: None) -> None:
-        self.workshop, self.forget = workshop, forget
+    def __init__(
+        self, workshop: Workshop, forget: Callable[[], object] = lambda: None, told: Callable[[Evicted], object] = lambda _: None
+    ) -> None:
+        self.workshop, self.forget, self.told = workshop, forget, told
         self._lock = threading.Lock()
         self._round = threading.Lock()
         self._planned: Counter[str] = Counter()
@@ -100,7 +102,7 @@ class Keeper:
             limit = self.workshop.disk_bytes
             if limit is not None and (changed or put or self._look):
                 self._look = False
-                evict(self.workshop, limit, self.planned)
+                self.told(evict(self.workshop, limit, self.planned))
 
     def _work(self) -> None:
         while not self._stopping.wait(ROUND):
