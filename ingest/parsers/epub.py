@@ -7,6 +7,7 @@ import posixpath
 import re
 import zipfile
 from dataclasses import dataclass
+from html import escape
 from html.entities import html5
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -24,6 +25,7 @@ _LOCKS = "META-INF/encryption.xml"
 _FONTS = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
 _PAGES = ("application/xhtml+xml", "text/html", "application/xml", "text/xml")
 _ENTITY = re.compile(r"&(\w{1,40};)")
+_XML_OWN = ("lt;", "gt;", "amp;", "quot;", "apos;")
 _HEADING = re.compile(r"h[1-6]")
 
 
@@ -79,9 +81,7 @@ def _page(markup: str) -> Any:
     """A chapter's elements with their names as in HTML. Read as XML first: to HTML, <script/> begins a script that never ends."""
     from lxml import etree
 
-    # HTML's own entities, which XML knows only from a document type that is not loaded.
-    spelt = _ENTITY.sub(lambda found: html5[found[1]] if found[1] in html5 and found[1] not in _XML_OWN else found[0], markup)
-    spelt = re.sub(r"^\s*<\?xml[^>]*\?>", "", spelt)
+    spelt = re.sub(r"^\s*<\?xml[^>]*\?>", "", _ENTITY.sub(_spelt, markup))
     try:
         root = etree.fromstring(spelt.encode(), _parser())
     except etree.XMLSyntaxError:
@@ -92,7 +92,11 @@ def _page(markup: str) -> Any:
     return root
 
 
-_XML_OWN = ("lt;", "gt;", "amp;", "quot;", "apos;")
+def _spelt(entity: re.Match[str]) -> str:
+    """HTML's own entities as characters, for XML knows them only from a document type that is not loaded; the book's own stay words."""
+    if entity[1] in _XML_OWN:
+        return entity[0]
+    return escape(html5[entity[1]]) if entity[1] in html5 else f"&amp;{entity[1]}"
 
 
 def _parser() -> Any:
