@@ -35,11 +35,16 @@ def sweep(folder: Path) -> int:
     """Remove what writers that died have left under `folder`; a file whose writer is alive is left to it. Returns how many went."""
     gone = 0
     for path in folder.rglob(f"*{UNFINISHED}"):
-        writer = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
-        if not writer.isdigit() or not _alive(int(writer)):
+        if is_abandoned(path):
             path.unlink(missing_ok=True)
             gone += 1
     return gone
+
+
+def is_abandoned(path: Path) -> bool:
+    """Whether an unfinished file's writer is gone, or is this process, which is not writing while it looks."""
+    writer = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
+    return not writer.isdigit() or not _alive(int(writer))
 
 
 def _alive(process: int) -> bool:

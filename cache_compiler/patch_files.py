@@ -153,13 +153,16 @@ class PatchFiles:
         """Remove the empty files that speak of a patch or a basis that is not there; returns how many."""
         gone = 0
         for marker in self.folder.glob("given/*/*/*"):
-            spoken = _read(marker.name)
-            there = spoken is not None and (self.basis_path(spoken[2]) if spoken[0] == "basis" else self.path(*spoken[1:])).exists()
-            if not there:
+            if not self.speaks_of_something(marker):
                 marker.unlink(missing_ok=True)
                 _tidy(marker.parent)
                 gone += 1
         return gone
+
+    def speaks_of_something(self, marker: Path) -> bool:
+        """Whether the patch or the basis that an empty file speaks of is there."""
+        spoken = _read(marker.name)
+        return spoken is not None and (self.basis_path(spoken[2]) if spoken[0] == "basis" else self.path(*spoken[1:])).exists()
 
     # -- what speaks of what -----------------------------------------------------------------------------------------
 

@@ -168,6 +168,11 @@ class Catalogue(Ledger):
         with self._connections.read() as connection:
             return content.page(connection, key)
 
+    def all_pages(self) -> list[PageRow]:
+        """Every page, by key."""
+        with self._connections.read() as connection:
+            return content.all_pages(connection)
+
     def page_keys(self, collection: str | None = None) -> set[str]:
         """Keys of all pages, or of one collection's. Raises UnknownCollection."""
         with self._connections.read() as connection:
@@ -177,6 +182,11 @@ class Catalogue(Ledger):
         """Chunk ids int64 [n], ascending, and their vectors float32 [n, dimension]. Raises UnknownCollection."""
         with self._connections.read() as connection:
             return content.vectors(connection, collection)
+
+    def faults(self) -> list[str]:
+        """What is wrong with the file and its rows, in sentences; none where all is well. Reads all of it."""
+        with self._connections.read() as connection:
+            return content.faults(connection)
 
     def dump(self) -> Iterator[str]:
         """A line for every content row, in canonical order: two catalogues are equal when their dumps are. No jobs, no generation."""

@@ -102,8 +102,11 @@ def page(connection: sqlite3.Connection, key: str) -> PageRow:
     found = connection.execute("SELECT key, width, height, lines, rows, kind FROM pages WHERE key = ?", (key,)).fetchone()
     if found is None:
         raise UnknownPage(f"no page {key}: its document was deleted or replaced")
-    lines = tuple((text, x0, y0, x1, y1) for text, x0, y0, x1, y1 in json.loads(found[3]))
-    return PageRow(found[0], found[1], found[2], lines, parse_rows(found[4]), found[5])
+    return _page(found)
+
+
+def all_pages(connection: sqlite3.Connection) -> list[PageRow]:
+    return [_page(row) for row in connection.execute("SELECT key, width, height, lines, rows, kind FROM pages ORDER BY key")]
 
 
 def page_keys(connection: sqlite3.Connection, name: str | None) -> set[str]:
@@ -154,6 +157,34 @@ def vectors(connection: sqlite3.Connection, name: str) -> tuple[Ids, Vectors]:
     return ids, np.frombuffer(b"".join(row[1] for row in found), dtype="<f4").reshape(len(found), dimension).copy()
 
 
+def faults(connection: sqlite3.Connection) -> list[str]:
+    """SQLite's own checks, and what its constraints cannot say: counts, vectors of the collection's dimension and of unit length."""
+    found = [f"SQLite: {row[0]}" for row in connection.execute("PRAGMA integrity_check") if row[0] != "ok"]
+    found += [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in connection.execute("PRAGMA foreign_key_check")]
+    counted = connection.execute(
+        "SELECT documents.id, documents.chunks, count(DISTINCT chunks.id), documents.pages, count(page) FROM documents "
+        "LEFT JOIN chunks ON document = documents.id LEFT JOIN chunk_pages ON chunk = chunks.id GROUP BY documents.id"
+    )
+    for name, chunks_said, chunks_there, pages_said, pages_there in counted:
+        if (chunks_said, pages_said) != (chunks_there, pages_there):
+            told = f"{chunks_said} chunks on {pages_said} pages and has {chunks_there} on {pages_there}"
+            found.append(f"document {name} says that it has {told}")
+    unowned = connection.execute("SELECT key FROM pages WHERE key NOT IN (SELECT page FROM chunk_pages)")
+    found += [f"page {row[0]} belongs to no chunk" for row in unowned]
+    for row in collections(connection):
+        wrong = connection.execute(
+            "SELECT count(*) FROM chunks JOIN documents ON documents.id = document WHERE collection = ? AND length(vector) != ?",
+            (row.name, 4 * row.dimension),
+        ).fetchone()[0]
+        if wrong:
+            found.append(f"{wrong} vectors of collection {row.name} have not its {row.dimension} numbers")
+            continue
+        lengths = np.linalg.norm(vectors(connection, row.name)[1], axis=1)
+        if len(lengths) and np.abs(lengths - 1).max() > 1e-3:
+            found.append(f"{int((np.abs(lengths - 1) > 1e-3).sum())} vectors of collection {row.name} are not of unit length")
+    return found
+
+
 def dump(connection: sqlite3.Connection) -> Iterator[str]:
     """One JSON line a content row, in an order that depends on the content alone; a vector is shown by its SHA-256."""
     tables = {
@@ -177,6 +208,11 @@ def parse_rows(text: str) -> dict[int, int]:
 
 def _all(limit: int | None) -> int:
     return -1 if limit is None else limit
+
+
+def _page(row: tuple[Any, ...]) -> PageRow:
+    lines = tuple((text, x0, y0, x1, y1) for text, x0, y0, x1, y1 in json.loads(row[3]))
+    return PageRow(row[0], row[1], row[2], lines, parse_rows(row[4]), row[5])
 
 
 def _document(row: tuple[Any, ...]) -> DocumentRow:

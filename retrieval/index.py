@@ -7,6 +7,7 @@ import json
 import os
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import faiss
 import numpy as np
@@ -100,6 +101,26 @@ def remove_index(folder: Path, collection: str) -> list[tuple[Path, int]]:
             continue
         gone.append((path, size))
     return gone
+
+
+def check_index(folder: Path, catalogue: Catalogue, collection: str) -> str:
+    """What is wrong with a collection's index files: "" where they are not there, are whole, or only lack what came since. Reads alone."""
+    row = catalogue.collection(collection)
+    try:
+        side = json.loads((folder / f"{stem(collection)}.json").read_bytes())
+        content = (folder / f"{stem(collection)}.faiss").read_bytes()
+    except FileNotFoundError:
+        return ""
+    except ValueError as error:
+        return f"its side file cannot be read ({error})"
+    if not isinstance(side, dict) or side.get("sha256") != hashlib.sha256(content).hexdigest():
+        return "its bytes are not those that were written"
+    ids, vectors = catalogue.vectors(collection)
+    if {**_facts(row, ids, vectors), "sha256": side["sha256"]} == side:
+        return ""
+    index: Any = faiss.deserialize_index(np.frombuffer(content, dtype=np.uint8))
+    strangers = set(faiss.vector_to_array(index.id_map).tolist()) - set(ids.tolist())
+    return f"it has vectors of {len(strangers)} chunks that are not there" if strangers else ""
 
 
 def stem(collection: str) -> str:
