@@ -38,6 +38,7 @@ _ACCENTS = frozenset("ÀÂÄÇÉÈÊËÎÏÔÖÙÛÜßàâäçéèêëîïíìó
 # Mainframe encodings, in which hardly a file comes; short Latin text passes for them.
 _EBCDIC = ["cp037", "cp273", "cp424", "cp500", "cp875", "cp1026", "cp1140"]
 
+_KANA = re.compile("[\u3041-\u3096\u30a1-\u30fa\u30fc]")
 _BREAKS = re.compile("\r\n|[\r\x0b\x85\u2028\u2029]")
 _CONTROLS = re.compile("[\x01-\x08\x0e-\x1f\x7f-\x9f\ufeff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
@@ -140,6 +141,9 @@ def _guess(data: bytes) -> str:
     telling = b"\n".join(line for line in data.splitlines() if not line.isascii())
     if _western(telling):
         return "cp1252"
+    japanese = next((codec for codec in ("cp932", "euc_jp") if _kana(telling, codec)), "")
+    if japanese:
+        return japanese
     from charset_normalizer import from_bytes
 
     best = from_bytes(telling, cp_exclusion=_EBCDIC).best()
@@ -147,6 +151,16 @@ def _guess(data: bytes) -> str:
         return "cp1252"
     # The same text under several names: take the one people know.
     return "cp1252" if "cp1252" in best.could_be_from_charset else best.encoding
+
+
+def _kana(telling: bytes, codec: str) -> bool:
+    """Whether it is Japanese in this encoding: a fifth of what is not ASCII are kana. Statistics take short pieces for Korean."""
+    try:
+        text = telling.decode(codec)
+    except UnicodeDecodeError:
+        return False
+    beyond = sum(not character.isascii() for character in text)
+    return 5 * len(_KANA.findall(text)) >= beyond > 0
 
 
 def _western(telling: bytes) -> bool:

@@ -87,3 +87,17 @@ def test_no_bytes_crash_and_every_text_can_be_written_out(data: bytes, label: st
     text = decode(data, label).text
     text.encode("utf-8")
     assert clean(text) == text
+
+
+@pytest.mark.parametrize("encoding", ["cp932", "euc_jp"])
+def test_two_short_japanese_lines_are_told_by_their_kana(encoding: str) -> None:
+    text = "お客様各位\n平素は格別のご高配を賜り、厚く御礼申し上げます。\n"
+    assert decode(text.encode(encoding)).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [("이름,도시\n김철수,서울\n이영희,부산\n", "cp949"), ("姓名,城市\n王小明,臺北市\n", "big5"), ("姓名,城市\n王小明,北京市\n", "gb18030")],
+)
+def test_short_chinese_and_korean_lines_are_not_taken_for_japanese(text: str, encoding: str) -> None:
+    assert decode(text.encode(encoding)).text == text
