@@ -1,5 +1,6 @@
 """PDFs: pages in order, rows whole, and a clear word for what has no text."""
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -198,6 +199,14 @@ def test_what_a_form_s_script_would_do_is_not_done(parse: Parse) -> None:
     document.xref_set_key(document.pdf_catalog(), "OpenAction", "<</S/JavaScript/JS(this.addField\\('evil', 'text', 0, [0,0,9,9]\\))>>")
     assert "JavaScript" in document.xref_object(document.pdf_catalog())
     assert parse(document.tobytes(), Limits()).text == "words"
+
+
+@pytest.mark.parametrize(("library", "files"), [("pymupdf", {"pdf.py", "pdf_scan.py"}), ("pypdfium2", {"pdfium.py", "pdfium_scan.py"})])
+def test_each_library_is_imported_by_its_own_two_files_alone(library: str, files: set[str]) -> None:
+    rooms = [path for room in ("renderer", "cache_compiler", "retrieval", "ingest", "app", "eval") for path in (ROOT / room).rglob("*.py")]
+    found = {path for path in rooms if re.search(rf"^\s*(import|from) {library}\b", path.read_text(encoding="utf-8"), re.M)}
+    assert {path.name for path in found} == files
+    assert {path.parent for path in found} == {ROOT / "ingest" / "parsers"}
 
 
 @pytest.mark.parametrize("library", ["pymupdf", "pypdfium2"])
