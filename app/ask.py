@@ -97,8 +97,7 @@ def _answer(question: Question, house: House, context: Context, cancel: threadin
     )
     provenance = context.provenance()
     logging.getLogger("quire.ask").info(
-        "answered collection=%s pages=%d patched=%d rows=%d first_token=%.4f finish=%s",
-        question.collection,
+        "answered pages=%d patched=%d rows=%d first_token=%.4f finish=%s",
         len(plan.picks),
         sum(origin.patch is not None for origin in provenance),
         plan.rows,
@@ -118,6 +117,7 @@ def _answer(question: Question, house: House, context: Context, cancel: threadin
             provenance=provenance,
             timings=timings,
             conversation=context.turn,
+            full_prefill=house.spared.of(assembly.length),
             prompt_tokens=assembly.length + len(ids),
         )
     )

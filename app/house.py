@@ -28,6 +28,7 @@ from .gate import admitted
 from .holdings import Holdings
 from .lane import Lane
 from .settings import Settings
+from .spared import Spared
 from .types import Question, Sampling
 from .watch import Watch
 
@@ -44,9 +45,10 @@ class House:
         self.lane = Lane(settings.queue)
         self.jobs = JobQueue(workshop, settings.upload_queue, self.watch.progress)
         self.holdings = Holdings(workshop)
+        self.spared = Spared(workshop, self.lane)
         self.conversations = Conversations(self)
         # A server starts it; a command that lives for one question does what is left when it closes.
-        self.keeper = Keeper(workshop, self.forget_deleted)
+        self.keeper = Keeper(workshop, self.forget_deleted, self.watch.evicted)
         # People come first: a patch is formed when nobody waits for the model.
         self.patch_worker = PatchWorker(workshop, self.lane.spare)
         self.patch_worker.start()
@@ -135,6 +137,7 @@ class House:
     def close(self) -> None:
         """Stop the background work and close the catalogue; a job in hand goes on when the next process starts."""
         self.lane.close()
+        self.spared.close()
         self.jobs.stop()
         self.patch_worker.close()
         self.keeper.close()

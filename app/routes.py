@@ -23,6 +23,7 @@ house = APIRouter(tags=["house"])
 def model(house: HouseDep, settings: SettingsDep) -> bodies.Model:
     """What is loaded, and what it can and cannot answer."""
     workshop = house.workshop
+    house.spared.wanted()  # whoever looks at the model will ask next
     return bodies.Model(
         name=house.backbone.name,
         says=house.backbone.card.says,

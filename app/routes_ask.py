@@ -42,6 +42,7 @@ async def ask(
     from .ask import answer
 
     question = house.question(question_text(asked.question), asked.collection, **asked.choices())
+    house.spared.wanted()
     walk: Walk[Event] = Walk(lambda cancel: answer(question, house, cancel))
     if asked.stream or "text/event-stream" in accept:
         return await stream(request, walk, wire.event, refused)
