@@ -19,6 +19,9 @@ Kind = Literal["heading", "paragraph", "table", "list"]
 
 SECTION = " > "
 
+# A file may give cause for as many notes as it has pages.
+_NOTES = 20
+
 _SEEN = re.compile("[^\\s\u00ad\u200b-\u200f\u2060\ufeff]")
 
 
@@ -49,6 +52,7 @@ class Draft:
         self._path: list[tuple[int, str]] = []
         self._broken = False
         self._notes: list[str] = []
+        self._unsaid = 0
 
     def heading(self, text: str, level: int, page: int | None = None) -> None:
         """A heading of `level` (1 is the highest): it closes the sections of its own level and below."""
@@ -77,7 +81,13 @@ class Draft:
         self._broken = True
 
     def note(self, text: str) -> None:
-        self._notes.append(text)
+        """A line for the report; the same again is not said twice, and of very many the rest are only counted."""
+        if text in self._notes:
+            return
+        if len(self._notes) < _NOTES:
+            self._notes.append(text)
+        else:
+            self._unsaid += 1
 
     @property
     def kind(self) -> Kind | None:
@@ -88,7 +98,8 @@ class Draft:
         """Everything written. Raises NoText where that is nothing, and there are no scans."""
         if not self._blocks and not scans:
             raise NoText("it holds no text, only white space")
-        return Parsed("".join(self._parts), tuple(self._blocks), source_pages, tuple(self._notes), scans)
+        more = [f"and {self._unsaid:,} more"] if self._unsaid else []
+        return Parsed("".join(self._parts), tuple(self._blocks), source_pages, (*self._notes, *more), scans)
 
     def _write(self, text: str, kind: Kind, page: int | None, heading: str, gap: str = "\n\n") -> None:
         if self._blocks:

@@ -243,3 +243,20 @@ def test_one_endless_line_is_read_in_bounded_time(kind: str) -> None:
             read(kind, unit * 10_000)
         except (NoText, TooLarge):
             continue
+
+
+@pytest.mark.parametrize("kind", ["pdf", "pdfium"])
+@pytest.mark.parametrize("kids", [b"3 0 R", b"3 0 R 2 0 R"])
+def test_a_pdf_that_counts_more_pages_than_it_has_ends_soon_and_says_so_in_few_words(kind: str, kids: bytes) -> None:
+    data = (
+        b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Count 4900/Kids[" + kids + b"]>>endobj\n"
+        b"3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1"
+        b"/BaseFont/Helvetica>>>>>>>>endobj\n4 0 obj<</Length 36>>stream\nBT /F 12 Tf 20 100 Td (words) Tj ET \nendstream endobj\n"
+        b"trailer<</Root 1 0 R>>\n"
+    )
+    try:
+        parsed = read(kind, data)
+    except DamagedFile:
+        return
+    assert parsed.text == "words"
+    assert len(parsed.notes) == 21
