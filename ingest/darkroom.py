@@ -27,6 +27,7 @@ from renderer import fitted, pixels
 from renderer.types import Line, PageStyle
 
 from . import errors
+from .complaints import last_words
 from .errors import Cancelled, LoadError, ParserStopped
 from .ocr import CHARACTERS, LINES
 from .sandbox import end, environment
@@ -87,7 +88,7 @@ def develop(
     deaths = 0
     while waiting:
         try:
-            for found in _session(path, document, waiting, style, dpis, limits, pdf_engine, unread, cancelled):
+            for found in _session(path, document, tuple(waiting), style, dpis, limits, pdf_engine, unread, cancelled):
                 waiting.pop(0)
                 yield found
         except ParserStopped as error:
@@ -239,9 +240,7 @@ def _lines(told: Mapping[str, Any], size: tuple[float, float]) -> tuple[Line, ..
 def _death(child: subprocess.Popen[bytes], scan: Scan, limits: Limits, complaints: IO[bytes]) -> str:
     with contextlib.suppress(subprocess.TimeoutExpired):
         child.wait(5)
-    complaints.seek(0, os.SEEK_END)
-    complaints.seek(max(0, complaints.tell() - 4000))
-    log.warning("the darkroom's process ended with %s: %s", child.returncode, complaints.read().decode("utf-8", "replace").strip())
+    log.warning("the darkroom's process ended with %s: %s", child.returncode, last_words(complaints))
     if child.returncode == -signal.SIGXCPU:
         return f"page {scan.number} took more processor time than {limits.parse_seconds:g} seconds (parse_seconds) allow: scale it down"
     how = signal.Signals(-child.returncode).name if child.returncode and child.returncode < 0 else f"exit status {child.returncode}"

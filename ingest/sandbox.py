@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
+from .complaints import last_words
 from .errors import Cancelled, ParserStopped
 from .types import Limits
 
@@ -111,9 +112,7 @@ def _understood(reply: bytes, code: int, limits: Limits, complaints: IO[bytes]) 
     answer = answer if isinstance(answer, dict) else None
     if answer is not None and not answer.get("out_of_memory"):
         return answer
-    complaints.seek(0, os.SEEK_END)
-    complaints.seek(max(0, complaints.tell() - 4000))
-    log.warning("the parser's process ended with %s: %s", code, complaints.read().decode("utf-8", "replace").strip())
+    log.warning("the parser's process ended with %s: %s", code, last_words(complaints))
     if answer is not None:
         raise ParserStopped(
             f"reading it took more than {limits.parse_memory:,} bytes of memory (parse_memory): raise that limit or split the file"
