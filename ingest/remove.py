@@ -10,7 +10,7 @@ when the home is opened again: the notes are still there. A file that cannot be 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -94,16 +94,17 @@ def remove_files(shelf: Shelf) -> Gone:
     return taking.gone()
 
 
-def remove_orphans(shelf: Shelf) -> tuple[str, ...]:
-    """Remove caches, images and patches of pages that no document owns: what a cancelled or failed document had already made. Returns
-    the files.
+def remove_orphans(shelf: Shelf, among: Collection[str] | None = None) -> tuple[str, ...]:
+    """Remove caches, images and patches of pages that no document owns: what a cancelled or failed document had already made; `among`: of these
+    image keys alone. Returns the files.
 
     Another process's ingest may lose pages that it has not committed yet; it finds that out when it commits, and makes them again.
     """
     with shelf.home.writing():
         taking = _Taking(shelf)
         for key in orphans(shelf):
-            taking.page(key)
+            if among is None or key in among:
+                taking.page(key)
         for files in shelf.home.patch_files():
             files.sweep()
     return taking.gone().files

@@ -26,6 +26,10 @@ class Ledger:
     def close(self) -> None:
         self._connections.close()
 
+    def copy_to(self, path: Path) -> None:
+        """Write the catalogue, as it is at one moment, to another file, over what is there; readers and writers go on meanwhile."""
+        self._connections.copy_to(Path(path))
+
     # --- jobs -------------------------------------------------------------------------------------------------------------------
 
     def add_job(self, row: JobRow) -> JobRow:
@@ -86,6 +90,11 @@ class Ledger:
         with self._connections.write() as connection:
             gone = jobs.forget_finished(connection, before)
             return replace(gone, uploads=gone.uploads + uploads.expire(connection))
+
+    def expired(self) -> int:
+        """How many requests of more than a day ago are still remembered."""
+        with self._connections.read() as connection:
+            return uploads.expired(connection)
 
     # --- when pages were read ---------------------------------------------------------------------------------------------------
 

@@ -35,6 +35,10 @@ def expire(connection: sqlite3.Connection) -> int:
     return connection.execute("DELETE FROM uploads WHERE at < ?", (_oldest(),)).rowcount
 
 
+def expired(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("SELECT count(*) FROM uploads WHERE at < ?", (_oldest(),)).fetchone()[0])
+
+
 def note_uses(connection: sqlite3.Connection, uses: Mapping[str, float]) -> None:
     """Page-image keys with the time each was last read. One whose page is gone is passed over: it would outlive the deletion."""
     connection.executemany(

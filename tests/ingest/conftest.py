@@ -1,5 +1,6 @@
 """A workshop over a fresh home, with the embedded reader and MiniLM loaded once for the room, and a few record files to take in."""
 
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ from cache_compiler.load import load_backbone
 from eval.records import contexts
 from ingest.home import Home
 from ingest.opening import open_workshop
+from ingest.pipeline import ingest
+from ingest.shelf import BareShelf, open_shelf
 from ingest.workshop import Workshop
 from retrieval.embedder import Embedder, load_embedder
 
@@ -55,6 +58,26 @@ def records(tmp_path: Path) -> Path:
     (folder / "b.txt").write_text("\f".join("\n".join(page) + "\n" for page in pages[1:3]))
     (folder / "c.txt").write_text("\n".join(pages[3]) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def sound(tmp_path_factory: pytest.TempPathFactory, backbone: Backbone, embedder: Embedder) -> Path:
+    """A closed home with one document of a page and one of two, with patches. To be copied, never changed."""
+    folder = tmp_path_factory.mktemp("files")
+    (folder / "a.txt").write_text("Zyxomatic tower has staff 899 people.\n")
+    (folder / "b.txt").write_text("Brobo mine has room 31712.\n\fIts owner is Bairu Groupa.\n")
+    workshop = open_workshop(Home(tmp_path_factory.mktemp("sound")), backbone, embedder, batch=2)
+    assert len(ingest([folder], "default", workshop).done) == 2
+    workshop.close()
+    return workshop.home.root
+
+
+@pytest.fixture
+def shelf(sound: Path, tmp_path: Path) -> Iterator[BareShelf]:
+    """A copy of it, opened without a model."""
+    shutil.copytree(sound, tmp_path / "shelf")
+    with open_shelf(tmp_path / "shelf") as opened:
+        yield opened
 
 
 def files_of(home: Path) -> dict[str, bytes]:

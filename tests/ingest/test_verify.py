@@ -6,47 +6,23 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from cache_compiler.backbone import Backbone
 from ingest.checks import ARRIVING
-from ingest.home import Home
-from ingest.opening import open_workshop
-from ingest.pipeline import ingest
 from ingest.remove import remove_document
-from ingest.shelf import BareShelf, open_shelf
+from ingest.shelf import BareShelf
 from ingest.spool import Spool
 from ingest.traces import needles, traces
 from ingest.verify import verify
-from retrieval.embedder import Embedder
 from retrieval.types import JobRow
 
 from .conftest import files_of
 
 MARKER = "Zyxomatic"
-
-
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory, backbone: Backbone, embedder: Embedder) -> Path:
-    """A home with one document of a page and one of two, with patches; closed."""
-    folder = tmp_path_factory.mktemp("files")
-    (folder / "a.txt").write_text(f"{MARKER} tower has staff 899 people.\n")
-    (folder / "b.txt").write_text("Brobo mine has room 31712.\n\fIts owner is Bairu Groupa.\n")
-    workshop = open_workshop(Home(tmp_path_factory.mktemp("sound")), backbone, embedder, batch=2)
-    assert len(ingest([folder], "default", workshop).done) == 2
-    workshop.close()
-    return workshop.home.root
-
-
-@pytest.fixture
-def shelf(sound: Path, tmp_path: Path) -> Iterator[BareShelf]:
-    shutil.copytree(sound, tmp_path / "home")
-    with open_shelf(tmp_path / "home") as opened:
-        yield opened
 
 
 def one(shelf: BareShelf, pattern: str) -> Path:
