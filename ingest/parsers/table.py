@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from .parsed import Draft
 
-# A block is about half a page of the smallest style, so no page is without the names.
-ROWS = 20
-CHARS = 1_000
+# A block is less than a page of the smallest style (12 lines), so no page is without the names.
+ROWS = 8
+CHARS = 400
 _NAME_CHARS = 60
 _TITLES = 5
 _NUMBER = re.compile(r"[\s\d.,:;/%$€£¥+()-]*")
