@@ -6,6 +6,7 @@ A pixel bomb is refused here, by the size that the header gives, before anything
 from __future__ import annotations
 
 import io
+import struct
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,7 @@ from ingest.types import Limits, Scan
 
 from .parsed import Draft, Parsed
 
-FORMATS = ("PNG", "JPEG", "MPO", "WEBP", "TIFF", "GIF", "BMP")
+FORMATS = ("PNG", "JPEG", "WEBP", "TIFF", "GIF", "BMP")
 
 # What a header says of pixels to the inch is believed within these bounds; otherwise a pixel is a point, as on a screen.
 DPI_BELIEVED = (50.0, 1200.0)
@@ -24,7 +25,19 @@ _SCREEN = 72.0
 _ORIENTATION = 0x0112
 _TURNED = (5, 6, 7, 8)
 _POINT = 1.0
-_BROKEN = (OSError, SyntaxError, ValueError, EOFError, OverflowError, KeyError, TypeError, IndexError, ZeroDivisionError)
+_BROKEN = (
+    OSError,
+    SyntaxError,
+    ValueError,
+    EOFError,
+    OverflowError,
+    KeyError,
+    TypeError,
+    IndexError,
+    ZeroDivisionError,
+    RuntimeError,
+    struct.error,
+)
 
 
 def parse(data: bytes, limits: Limits) -> Parsed:

@@ -136,7 +136,7 @@ def test_a_forecast_of_text_counts_the_rows_and_the_patch_that_ingest_makes(take
     fresh = open_text(taken.home.root.with_name("fresh"))
     survey = Survey(fresh, 100, 2, None, lambda: False)
     for path in sorted(texts.iterdir()):
-        survey.take(load(path, path.name, str(path), fresh.limits, lambda: False), lambda *_: None)
+        survey.take(path, load(path, path.name, str(path), fresh.limits, lambda: False), lambda *_: None)
     totals = survey.totals()
     made = [ref for name in ("long.txt", "short.txt") for ref in refs(taken, name)]
     assert totals["rows@120"].value == sum(ref.rows[120] for ref in made)
