@@ -96,6 +96,7 @@ class Doors:
             await self.closing.carry(self.app, at.template, scope, body.receive, guarded)
         except AppError as error:
             if not status and not body.refused:
+                scope["state"]["error"] = type(error).__name__
                 await answer(_reply(error))
         except ClientDisconnect:
             log.info("the client went away before its request was whole")
@@ -104,13 +105,15 @@ class Doors:
                 log.exception("%s %s failed", scope["method"], at.template)
                 if status:
                     raise  # half an answer is out: only breaking the connection tells the client so
+                scope["state"]["error"] = "InternalError"
                 await answer(reply_internal(number))
         finally:
             if body.refused and not status:
+                scope["state"]["error"] = type(body.refused).__name__
                 await answer(_reply(body.refused))
             self.traffic.open.dec()
             seconds = time.perf_counter() - begun
-            self.traffic.seen(at.template, scope["method"], status, seconds)
+            self.traffic.seen(at.template, scope["method"], status, seconds, scope["state"].get("error", ""))
             told = {"route": at.template, "method": scope["method"], "status": status, "ms": round(1000 * seconds), "key": key}
             log.info("%s %s %d %.0f ms", scope["method"], at.template, status, 1000 * seconds, extra=told)
         return status

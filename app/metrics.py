@@ -23,7 +23,7 @@ STAGE_SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0
 PARTS = ("retrieve", "plan", "load", "place", "prefill", "first_token")
 STAGES = ("load", "chunk", "paginate", "rasterise", "ocr", "compile", "patch", "store", "index")
 LATELY = 1000  # answers whose times to the first token are kept for p50 and p99
-_KINDS = frozenset(kind.__name__ for kind in TABLE)
+KINDS = frozenset(kind.__name__ for kind in TABLE)
 
 
 class Metrics:
@@ -51,7 +51,6 @@ class Metrics:
         self._stages = Histogram(
             "quire_ingest_stage_seconds", "Stages of ingest, one file each.", ["stage"], buckets=STAGE_SECONDS, registry=self.registry
         )
-        self._full = Counter("quire_queue_full", "Requests turned away because a line was full.", ["queue"], registry=self.registry)
         for outcome in ("answered", "failed", "cancelled"):
             self._questions.labels(outcome)
         for tier in ("ram", "disk", "window", "compiled"):
@@ -81,17 +80,11 @@ class Metrics:
         with self._lock:
             self.failed_count += 1
         self._questions.labels("failed").inc()
-        self._failures.labels(kind if kind in _KINDS else "InternalError").inc()
-        if kind == "Busy":
-            self.full("questions")
+        self._failures.labels(kind if kind in KINDS else "InternalError").inc()
 
     def cancelled(self) -> None:
         """A question whose client went away before its turn came."""
         self._questions.labels("cancelled").inc()
-
-    def full(self, queue: str) -> None:
-        """A line was full: "questions" or "uploads"."""
-        self._full.labels("uploads" if queue == "uploads" else "questions").inc()
 
     def evicted(self, files: int, size: int) -> None:
         """Files went to keep to `disk_bytes`: how many, and their bytes."""

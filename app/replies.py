@@ -47,6 +47,7 @@ async def on_error(request: Request, error: Exception) -> Response:
     found = known(error)
     if found is None:
         raise error
+    request.state.error = type(found).__name__  # what the doors count
     return reply(found)
 
 

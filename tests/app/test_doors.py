@@ -127,6 +127,8 @@ def test_requests_are_counted_by_route_and_whoever_knocks_makes_no_series(tmp_pa
     assert 'quire_http_requests_total{method="GET",route="(none)",status="404"} 20.0' in told
     assert len([line for line in told.splitlines() if line.startswith("quire_http_requests_total")]) == 3
     assert "quire_http_requests_open 0.0" in told
+    ours.post("/v1/pages/1", headers={"origin": "https://evil.example"})
+    assert 'quire_http_errors_total{error="ForeignOrigin"} 1.0' in generate_latest(traffic.registry).decode()
     assert "process_resident_memory_bytes" in told
 
 

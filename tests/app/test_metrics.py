@@ -50,7 +50,7 @@ def test_failures_are_counted_by_errors_that_have_a_row_and_by_no_other_word():
         metrics.failed(kind)
     assert metrics.failed_count == 3
     assert value(metrics, "quire_question_failures_total", error="InternalError") == 1
-    assert value(metrics, "quire_queue_full_total", queue="questions") == 1
+    assert value(metrics, "quire_question_failures_total", error="Busy") == 1
     assert "file's name" not in generate_latest(metrics.registry).decode()
 
 
