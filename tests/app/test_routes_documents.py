@@ -1,7 +1,6 @@
 """Files in by HTTP, jobs and documents out, of a running server."""
 
-import itertools
-import json
+import threading
 import time
 
 import httpx
@@ -45,23 +44,11 @@ def test_a_file_becomes_a_document_that_can_be_asked_and_goes_without_a_trace(li
     receipt = httpx.delete(f"{live.url}/v1/documents/{done['document']}").json()
     assert receipt["removed_pages"] == sorted({page["page"] for page in told["page_list"]})
     assert receipt["bytes"] > 0
-    assert len(receipt["removed_files"]) == 4 * len(receipt["removed_pages"])
+    of_pages = [name for name in receipt["removed_files"] if not name.startswith("index/")]
+    assert len(of_pages) == 4 * len(receipt["removed_pages"])
     assert error(httpx.get(f"{live.url}/v1/documents/{done['document']}")) == (404, "UnknownDocument")
     assert error(httpx.delete(f"{live.url}/v1/documents/{done['document']}")) == (404, "UnknownDocument")
     assert error(httpx.get(f"{live.url}/v1/pages/{receipt['removed_pages'][0]}.png")) == (404, "UnknownPage")
-
-
-def test_a_job_tells_its_way_until_it_ends(live):
-    [job] = upload(live, ("way.txt", TEXT + "Way house:\n  its gate is 41\n")).json()["jobs"]
-    with httpx.stream("GET", f"{live.url}/v1/jobs/{job['id']}/events", timeout=60) as response:
-        assert response.headers["content-type"].startswith("text/event-stream")
-        lines = list(response.iter_lines())
-    assert {line for line in lines if line.startswith("event:")} == {"event: job"}
-    told = [json.loads(line.removeprefix("data: ")) for line in lines if line.startswith("data:")]
-    assert {row["id"] for row in told} == {job["id"]}
-    assert [row["state"] for row in told[:-1]].count("done") == 0
-    assert told[-1]["state"] == "done"
-    assert all(earlier != later for earlier, later in itertools.pairwise(told))
 
 
 def test_a_refused_file_is_a_failed_job_and_the_others_go_on(live):
@@ -114,11 +101,6 @@ def test_jobs_are_listed_newest_first_and_by_collection(live):
         finished(live, job)
 
 
-def test_an_unknown_job_is_not_found_by_any_of_its_addresses(live):
-    for method, path in (("GET", ""), ("GET", "/events"), ("POST", "/cancel"), ("POST", "/retry")):
-        assert error(httpx.request(method, f"{live.url}/v1/jobs/nope{path}")) == (404, "UnknownJob")
-
-
 def test_collections_and_documents_are_listed_with_their_numbers(live, records):
     rows = {row["name"]: row for row in httpx.get(live.url + "/v1/collections").json()["collections"]}
     documents = httpx.get(live.url + "/v1/documents").json()["documents"]
@@ -152,3 +134,141 @@ def test_nothing_of_a_file_over_its_limit_is_kept(live, monkeypatch):
     monkeypatch.setattr(live.house.workshop, "limits", replace(live.house.workshop.limits, file_bytes=10))
     assert error(upload(live, ("big.txt", "x" * 11))) == (413, "TooLarge")
     assert not [path for path in live.house.workshop.home.spool.iterdir() if path.stat().st_size in (10, 11)]
+
+
+# -- texts, batches, requests that come twice ------------------------------------------------------------------------------
+
+
+def text(live, headers: dict | None = None, **body) -> httpx.Response:
+    sent = {"title": "Opening hours", "text": TEXT, "collection": "texts", **body}
+    return httpx.post(live.url + "/v1/documents/text", json=sent, headers=headers, timeout=60)
+
+
+def test_a_text_becomes_a_document_named_by_its_title(live):
+    job = text(live).json()
+    assert job["name"] == "Opening hours.txt"
+    done = finished(live, job["id"])
+    assert done["state"] == "done"
+    assert httpx.get(f"{live.url}/v1/documents/{done['document']}").json()["media"] == "text/plain"
+    marked = text(live, title="Notes.md", text="# Gates\n\nThe gate is 41.", media="text/markdown").json()
+    assert marked["name"] == "Notes.md"
+    assert finished(live, marked["id"])["state"] == "done"
+
+
+@pytest.mark.parametrize("title", ["a\r\nX-Evil: 1", "../up", "/root", "a\u202etxt.exe", "a\u2028b"])
+def test_a_title_that_could_be_a_header_or_a_path_is_refused(live, title):
+    response = text(live, title=title)
+    assert error(response) == (400, "BadName")
+    assert "x-evil" not in response.headers
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"title": ""},
+        {"text": ""},
+        {"media": "text/html"},
+        {"collection": "A b"},
+        {"title": "x" * 251},
+        {"file": "x"},
+        {"replace": "perhaps"},
+    ],
+)
+def test_a_text_that_is_not_one_is_refused_by_field(live, body):
+    response = text(live, **body)
+    assert error(response) == (422, "BadRequest")
+    assert list(response.json()["error"]["detail"]["fields"]) == list(body)
+
+
+def test_half_a_surrogate_pair_is_refused_and_not_stumbled_over(live):
+    for field in ("title", "text", "collection"):
+        raw = f'{{"title": "a", "text": "b", "{field}": "x\\ud800"}}'
+        response = httpx.post(live.url + "/v1/documents/text", content=raw, headers={"content-type": "application/json"})
+        assert error(response) == (422, "BadRequest")
+    assert error(
+        httpx.post(live.url + "/v1/documents/delete", content='{"ids": ["\\ud800"]}', headers={"content-type": "application/json"})
+    ) == (
+        422,
+        "BadRequest",
+    )
+
+
+def test_a_request_that_comes_twice_makes_its_jobs_once(live):
+    files = [("a.txt", TEXT + "Twice inn:\n  its gate is 7\n"), ("../evil.txt", TEXT), ("b.txt", TEXT + "Twice hall:\n  its gate is 8\n")]
+
+    def send(files, key="one-upload") -> httpx.Response:
+        return httpx.post(
+            live.url + "/v1/documents",
+            files=[("files", file) for file in files],
+            data={"collection": "twice"},
+            headers={"idempotency-key": key},
+            timeout=60,
+        )
+
+    first, second = send(files), send(files)
+    assert (first.status_code, second.status_code) == (202, 200)
+    assert "idempotent-replay" not in first.headers
+    assert second.headers["idempotent-replay"] == "true"
+    ids = [job["id"] for job in first.json()["jobs"]]
+    assert [job["id"] for job in second.json()["jobs"]] == ids
+    assert len(httpx.get(live.url + "/v1/jobs?collection=twice").json()["jobs"]) == 3
+    assert error(send(files[:1])) == (409, "KeyReused")
+    assert error(send([("other.txt", files[0][1]), *files[1:]])) == (409, "KeyReused")
+    other = send(files, "another-upload")
+    assert other.status_code == 202
+    assert not {job["id"] for job in other.json()["jobs"]} & set(ids)
+    for job in ids:
+        finished(live, job)
+    # The document is in: the same key still gives the job of then.
+    assert [job["state"] for job in send(files).json()["jobs"]] == ["done", "failed", "done"]
+
+
+def test_a_text_that_comes_twice_is_one_job(live):
+    key = {"idempotency-key": "one-text"}
+    first, second = text(live, key, title="Once"), text(live, key, title="Once")
+    assert (first.status_code, second.status_code) == (202, 200)
+    assert first.json()["id"] == second.json()["id"]
+    assert error(text(live, key, title="Else")) == (409, "KeyReused")
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256])
+def test_a_key_that_is_none_is_refused(live, key):
+    assert error(text(live, {"idempotency-key": key})) == (422, "BadRequest")
+
+
+def test_requests_at_the_same_time_with_one_key_make_one_job(live):
+    answers: list[httpx.Response] = []
+    key = {"idempotency-key": "all-at-once"}
+    threads = [threading.Thread(target=lambda: answers.append(text(live, key, title="At once", collection="atonce"))) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(answer.status_code for answer in answers) == [200] * 5 + [202]
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    assert len(httpx.get(live.url + "/v1/jobs?collection=atonce").json()["jobs"]) == 1
+
+
+def test_a_batch_goes_as_far_as_it_can_and_says_of_each_what_became_of_it(live):
+    ids = [finished(live, text(live, title=f"Batch {number}", text=TEXT + str(number)).json()["id"])["document"] for number in range(2)]
+    told = httpx.post(live.url + "/v1/documents/delete", json={"ids": [ids[0], "nope", ids[1], ids[0]]}, timeout=60).json()
+    assert [receipt["document"] for receipt in told["receipts"]] == ids
+    assert [(failed["id"], failed["error"]["type"]) for failed in told["failed"]] == [("nope", "UnknownDocument")]
+    for ids in ([], ["x"] * 101, "x", [1]):
+        assert error(httpx.post(live.url + "/v1/documents/delete", json={"ids": ids})) == (422, "BadRequest")
+
+
+def test_documents_come_in_parts_by_name_and_by_a_piece_of_it(live):
+    for number in range(3):
+        finished(live, text(live, title=f"Größe {number}", text=TEXT + f"Part {number}", collection="parted").json()["id"])
+    names, after = [], ""
+    while True:
+        told = httpx.get(f"{live.url}/v1/documents?collection=parted&limit=2{after}").json()
+        names += [row["name"] for row in told["documents"]]
+        if told["next"] is None:
+            break
+        after = f"&after={told['next']}"
+    assert names == [f"Größe {number}.txt" for number in range(3)]
+    found = httpx.get(live.url + "/v1/documents", params={"collection": "parted", "name": "GRÖSSE 1"}).json()["documents"]
+    assert [row["name"] for row in found] == ["Größe 1.txt"]
+    assert httpx.get(live.url + "/v1/documents", params={"collection": "parted", "name": "%"}).json()["documents"] == []
