@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from eval.records import ABSENT, Query
 
 from . import exam, guide
+from .binding import Binding
 from .curriculum import Curriculum
 from .lessons import Course, Lesson, Transcript, draw_lesson, questions, transcribe
 from .loop import optimisers
@@ -37,8 +38,8 @@ _CONTEXT_WEIGHT = 0.3
 @dataclass(frozen=True)
 class AnswerOptions:
     """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, naming: weights
-    of the guide's and the pieces' losses beside the answers' own; rate, muon_rate: the peak learning rates of AdamW and Muon;
-    exam: questions of each paper of an examination.
+    of the guide's and the pieces' losses beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0: none); rate,
+    muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
     """
 
     batch: int = 16
@@ -46,6 +47,7 @@ class AnswerOptions:
     rows: int = 0
     guidance: float = 0.5
     naming: float = 0.5
+    binding: float = 0.0
     rate: float = 2e-3
     muon_rate: float = 0.02
     exam: int = 24
@@ -83,11 +85,15 @@ class Answer:
         self.guide = guide.install(self.tower)
         self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
         self.modules: dict[str, nn.Module] = {"net": net, "pieces": self.pieces}
+        self.binding = Binding(self.tower, size).to(device) if options.binding else None
+        if self.binding:
+            self.modules["binding"] = self.binding.head
         self.trained = [
             *self.tower.parameters(),
             *net.lm_head.parameters(),
             *self.eye.second_half(),
             *self.pieces.parameters(),
+            *(self.binding.head.parameters() if self.binding else ()),
         ]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
         self.pool: list[Lesson] = []
@@ -124,12 +130,21 @@ class Answer:
         right = (logits.argmax(-1) == wanted).float()
         as_text = torch.tensor([lesson.sheets is None for lesson in lessons], device=self.device)[:, None].expand_as(asked)[asked]
         loss = said + self.options.guidance * self.guide.loss() + self.options.naming * named
+        heard: dict[str, float] = {}
+        if self.binding:
+            bound, bound_right = self.binding.loss([transcript.bonds for transcript in transcripts], self.tower.embed_tokens.weight)
+            loss = loss + self.options.binding * bound
+            heard = {"bound loss": float(bound.detach()), "bound": bound_right}
         mass = self.guide.mass
         return loss, {
+            "answers loss": float(said.detach()),
+            "guide loss": float(self.guide.loss().detach()),
+            "pieces loss": float(named.detach()) if tokens is not None else math.nan,
             "text": _mean(right[as_text & is_answer]),
             "image": _mean(right[~as_text & is_answer]),
             "mass": sum(mass) / len(mass) if mass else math.nan,
             "pieces": pieces_right,
+            **heard,
         }
 
     def embed(self, batch: Batch, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor | None]:

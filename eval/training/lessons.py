@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from eval.records import WIDTH, Query, build, sections
 
+from . import ground
 from .model import Segment
 from .pages import Press, Sheet
 from .tokenizer import Mark, Vocabulary
@@ -24,9 +25,10 @@ class Course:
 
     pages: how many pages, one drawn out of these; shortest, longest: lines of a page; dpis: what pages are drawn at, one out of these;
     alike: share of contexts whose pages all have one DPI; text: share of contexts given as text (they teach the tower to find and to copy
-    before the eye is sharp); sections: share of contexts that are rows under headings; hops, dense, absent: as in `records.build`;
-    questions: asked a page of one context, which is read once for all of them; finds: "Find: some words" tasks beside them, which are
-    answered with the rest of the line; gap: most positions skipped between pages, so that places far out are met.
+    before the eye is sharp); sections: share of contexts that are rows under headings; wide: share of contexts on wider ground
+    (`ground.py`); hops, dense, absent: as in `records.build`; questions: asked a page of one context, which is read once for all of them;
+    finds: "Find: some words" tasks beside them, which are answered with the rest of the line; gap: most positions skipped between pages,
+    so that places far out are met.
     """
 
     pages: tuple[int, ...] = (1,)
@@ -36,6 +38,7 @@ class Course:
     alike: float = 0.6
     text: float = 0.3
     sections: float = 0.3
+    wide: float = 0.0
     hops: float = 0.2
     dense: float = 0.6
     absent: float = 0.2
@@ -75,7 +78,7 @@ class Lesson:
 @dataclass(frozen=True)
 class Transcript:
     """A lesson as the model sees it: ids; targets (-100: none) standing at their own row; which targets are answers; the segments for
-    positions; and aims: (row that predicts, rows it should look at).
+    positions; aims: (row that predicts, rows it should look at); and bonds: (last row of a line under a heading, the heading's pieces).
     """
 
     ids: list[int]
@@ -83,6 +86,7 @@ class Transcript:
     answers: list[bool]
     segments: list[Segment]
     aims: list[tuple[int, list[int]]]
+    bonds: list[tuple[int, list[int]]]
 
 
 def draw_lesson(rng: Random, course: Course, press: Press) -> Lesson:
@@ -91,7 +95,9 @@ def draw_lesson(rng: Random, course: Course, press: Press) -> Lesson:
     dpis = [rng.choice(course.dpis) for _ in range(pages)]
     if rng.random() < course.alike:
         dpis = dpis[:1] * pages
-    if rng.random() < course.sections:
+    if rng.random() < course.wide:
+        context = ground.paragraphs(rng, pages, lines, absent=course.absent)
+    elif rng.random() < course.sections:
         context = sections(rng, pages, lines, absent=course.absent)
     else:
         context = build(rng, pages, lines, width=WIDTH, hops=course.hops, dense=course.dense, absent=course.absent)
@@ -171,13 +177,37 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
         targets += [-100] * len(asked) + [*answer.ids, Mark.EOS]
         answers += [False] * len(asked) + [True] * (len(answer.ids) + 1)
     segments.append(len(ids) - context)
-    return Transcript(ids, targets, answers, segments, aims)
+    headed = ((rows_of(page, a, b), heading) for page, a, b, heading in _headed(lesson.pages))
+    bonds = [(there[-1], vocabulary.encode(heading).ids) for there, heading in headed if there]
+    return Transcript(ids, targets, answers, segments, aims, bonds)
+
+
+def _headed(pages: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, int, str]]:
+    """(page, first character, end, heading) of each row under a heading, also where the heading stands on the page before."""
+    heading = ""
+    for page, lines in enumerate(pages):
+        start = 0
+        for line in lines:
+            if line.startswith("  ") and heading:
+                yield page, start + 2, start + len(line), heading
+            elif line.endswith(":"):
+                heading = line[:-1]
+            start += len(line) + 1
 
 
 def _place(pages: Sequence[Sequence[str]], query: Query) -> tuple[int, int] | None:
-    """(page, character in the page's text) where the answer stands; None if it is nowhere, or its line stands more than once."""
-    places = [(page, row) for page, lines in enumerate(pages) for row, line in enumerate(lines) if line == query.fact]
-    if len(places) != 1 or query.answer not in query.fact:
+    """(page, character in the page's text) where the answer stands; None if it is nowhere, or what states it stands more than once."""
+    if not query.fact or query.answer not in query.fact:
         return None
-    page, row = places[0]
-    return page, sum(len(line) + 1 for line in pages[page][:row]) + query.fact.rfind(query.answer)
+    places = []
+    for page, lines in enumerate(pages):
+        start = 0
+        for line in lines:
+            # A fact is a line, or a sentence of a paragraph.
+            if line == query.fact or (len(line) > len(query.fact) and f" {query.fact} " in f" {line} "):
+                places.append((page, start + line.index(query.fact)))
+            start += len(line) + 1
+    if len(places) != 1:
+        return None
+    page, at = places[0]
+    return page, at + query.fact.rfind(query.answer)

@@ -6,14 +6,15 @@ on whole ones, because GLM-4V stretches its table of positions over the page it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
+from PIL import Image, ImageFont
 
-from renderer import Line, PageStyle, paginate, preset, rasterise
+from renderer import Page, PageStyle, paginate, preset, rasterise
 from renderer.typeface import typeface
 
 from .model import MERGE, PATCH
@@ -60,35 +61,37 @@ class Sheet:
 class Press:
     """Prints lines in the reader's page style and labels what was printed."""
 
-    def __init__(self, vocabulary: Vocabulary, style: PageStyle | None = None) -> None:
+    def __init__(self, vocabulary: Vocabulary, style: PageStyle | None = None, others: Sequence[PageStyle] = ()) -> None:
+        """`style` is what is served; `others` are styles that the eye may be shown besides."""
         self.vocabulary = vocabulary
         self.style = style or preset("reader", cell=PATCH * MERGE)
+        self.others = tuple(others)
 
-    def print(self, text: str, dpi: int) -> list[Sheet]:
-        """The text's pages; more than one where its lines do not fit."""
+    def print(self, text: str, dpi: int, style: PageStyle | None = None) -> list[Sheet]:
+        """The text's pages, in the served style or another; more than one where its lines do not fit."""
+        style = style or self.style
         sheets = []
-        for page in paginate(text, self.style):
-            image = rasterise(page, self.style, dpi).image
+        for page in paginate(text, style):
+            image = rasterise(page, style, dpi).image
             grid = image.height // PATCH, image.width // PATCH
-            sheets.append(self._label(page.lines, dpi, _patches(image), grid, page.start, page.end))
+            sheets.append(self._label(page, style, dpi, _patches(image), grid))
         return sheets
 
-    def _label(
-        self, lines: tuple[Line, ...], dpi: int, patches: npt.NDArray[np.float32], grid: tuple[int, int], start: int, end: int
-    ) -> Sheet:
+    def _label(self, page: Page, style: PageStyle, dpi: int, patches: npt.NDArray[np.float32], grid: tuple[int, int]) -> Sheet:
         rows, columns = grid
         characters = np.zeros((rows, columns, CHARACTER_SLOTS), np.int64)
         pieces = np.zeros((rows // MERGE, columns // MERGE, MERGE, PIECE_SLOTS // MERGE), np.int64)
-        cells = np.full(end - start, -1, np.int64)
+        cells = np.full(page.end - page.start, -1, np.int64)
         scale = dpi / 72
-        font = typeface(self.style).at(self.style.size * scale)
-        for line in lines:
+        font = typeface(style).at(style.size * scale)
+        steps = _Steps(font)
+        for line in page.lines:
             # The pen's place before each character and behind the last, as the line was drawn: kerning included.
-            pen = [line.x0 * scale + font.getlength(line.text[:i]) for i in range(len(line.text) + 1)]
-            row = min(int((line.y0 + _MIDDLE * self.style.size) * scale / PATCH), rows - 1)
+            pen = [line.x0 * scale + x for x in steps.along(line.text)]
+            row = min(int((line.y0 + _MIDDLE * style.size) * scale / PATCH), rows - 1)
             for i, character in enumerate(line.text):
                 column = min(int((pen[i] + pen[i + 1]) / 2 / PATCH), columns - 1)
-                cells[line.start - start + i] = row // MERGE * (columns // MERGE) + column // MERGE
+                cells[line.start - page.start + i] = row // MERGE * (columns // MERGE) + column // MERGE
                 if character != " " and character in CHARACTERS:
                     _put(characters[row, column], CHARACTERS[character])
             encoded = self.vocabulary.encode(line.text)
@@ -98,14 +101,41 @@ class Press:
                     a += 1
                 column = min(int((pen[a] + pen[b]) / 2 / (PATCH * MERGE)), columns // MERGE - 1)
                 _put(pieces[row // MERGE, column, row % MERGE], piece)
-        return Sheet(patches, grid, _grouped(characters), pieces.reshape(-1, PIECE_SLOTS), start, cells)
+        return Sheet(patches, grid, _grouped(characters), pieces.reshape(-1, PIECE_SLOTS), page.start, cells)
+
+
+class _Steps:
+    """How far the pen moves from each character to the next: a font is asked once a pair, where asking it for every beginning of a line
+    took most of the time of a page. A ligature's parts are then not where a shaper would have them, by less than a pixel.
+    """
+
+    _known: ClassVar[dict[int, tuple[ImageFont.FreeTypeFont, dict[str, float]]]] = {}
+
+    def __init__(self, font: ImageFont.FreeTypeFont) -> None:
+        # The font is kept with its pairs, so that no other comes to have its id.
+        self.font, self.pairs = self._known.setdefault(id(font), (font, {}))
+
+    def along(self, text: str) -> list[float]:
+        """The pen's places, one more than there are characters, from 0."""
+        places: list[float] = []
+        for i in range(len(text)):
+            # Each word begins where the font itself says, so that what pairs leave out does not add up along the line.
+            if i == 0 or text[i - 1] == " ":
+                at = self.font.getlength(text[:i])
+            places.append(at)
+            pair = text[i : i + 2]
+            if pair not in self.pairs:
+                self.pairs[pair] = self.font.getlength(pair) - (self.font.getlength(pair[1]) if len(pair) == 2 else 0.0)
+            at += self.pairs[pair]
+        return [*places, self.font.getlength(text)]
 
 
 def _put(slots: Labels, label: int) -> None:
     """Into the first free slot; what no slot is left for is not asked of the eye."""
-    free = np.flatnonzero(slots == 0)
-    if len(free):
-        slots[free[0]] = label
+    for i, held in enumerate(slots.tolist()):
+        if held == 0:
+            slots[i] = label
+            return
 
 
 def _patches(image: Image.Image) -> npt.NDArray[np.float32]:

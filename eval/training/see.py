@@ -20,12 +20,11 @@ from torch import Tensor, nn
 from eval import world
 from eval.records import WIDTH
 
-from . import exam
+from . import exam, ground
 from .loop import optimisers
 from .model import Eye, Size
 from .pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press, Sheet
 
-_MOST_LINES = 12  # of the reader's page
 # An empty slot weighs this much beside one that holds a piece; this share of them is asked.
 _EMPTY_WEIGHT, _EMPTY_ASKED = 0.15, 0.2
 
@@ -49,11 +48,12 @@ class PieceHead(nn.Module):
     bias could say "nothing here"; it took hours to grow, and until then every empty slot pulled at the eye.
     """
 
-    def __init__(self, hidden: int, vocabulary: int) -> None:
+    def __init__(self, hidden: int, vocabulary: int, count: int = PIECE_SLOTS) -> None:
         super().__init__()
-        self.slots = nn.Linear(hidden, PIECE_SLOTS * hidden)
+        self.count = count
+        self.slots = nn.Linear(hidden, count * hidden)
         self.norm = nn.LayerNorm(hidden)
-        self.bias = nn.Parameter(torch.zeros(PIECE_SLOTS, vocabulary))
+        self.bias = nn.Parameter(torch.zeros(count, vocabulary))
         self.nothing = nn.Parameter(torch.randn(hidden) / hidden**0.5)
 
     def loss(self, tokens: Tensor, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
@@ -67,8 +67,8 @@ class PieceHead(nn.Module):
         right = torch.zeros_like(labels, dtype=torch.bool)
         loss, total = torch.zeros((), device=tokens.device), torch.zeros((), device=tokens.device)
         words = torch.cat([self.nothing[None], embeddings.detach()[1:]])
-        slots = self.slots(tokens).view(len(tokens), PIECE_SLOTS, -1)
-        for slot in range(PIECE_SLOTS):
+        slots = self.slots(tokens).view(len(tokens), self.count, -1)
+        for slot in range(self.count):
             rows = asked[:, slot].nonzero()[:, 0]
             wanted = labels[rows, slot]
             logits = self.norm(slots[rows, slot]) @ words.T + self.bias[slot]
@@ -87,15 +87,17 @@ def share(right: Tensor, labels: Tensor) -> float:
 
 @dataclass(frozen=True)
 class SeeOptions:
-    """batch: pages a step; dpis: what a page is drawn at, one out of these (the small page is the harder one, and costs a third); rate,
-    muon_rate: the peak learning rates of AdamW and Muon; still: the eye does not move, only the heads do; exam: pages of each DPI in an
-    examination.
+    """batch: pages a step; dpis: what a page is drawn at, one out of these (the small page is the harder one, and costs a third); wide:
+    share of lines on wider ground; others: share of pages in the press's other styles, if it has any; rate, muon_rate: the peak learning
+    rates of AdamW and Muon; still: the eye does not move, only the heads do; exam: pages of each DPI in an examination.
 
     A reader that is taken up again has lost its heads. Grown on a moving eye, their first gradients would spoil it.
     """
 
     batch: int = 16
     dpis: tuple[int, ...] = (72, 72, 72, 120, 120)
+    wide: float = 0.0
+    others: float = 0.2
     still: bool = False
     rate: float = 2e-3
     muon_rate: float = 0.02
@@ -112,20 +114,21 @@ class Pages:
     def __call__(self, rng: Random, spent: float) -> list[tuple[Sheet, int]]:
         pages = []
         for _ in range(self.options.batch):
-            lines = [random_line(rng) for _ in range(height(rng))]
+            lines = [random_line(rng, self.options.wide) for _ in range(height(rng, self.press.style.lines))]
             dpi = rng.choice(self.options.dpis)
-            pages += [(sheet, dpi) for sheet in self.press.print("\n".join(lines), dpi)]
+            style = rng.choice(self.press.others) if self.press.others and rng.random() < self.options.others else None
+            pages += [(sheet, dpi) for sheet in self.press.print("\n".join(lines), dpi, style)]
         return pages
 
 
 class See:
     """The stage as the loop runs it. The text tower does not move; its embeddings are only read."""
 
-    name = "see"
     memory = 0
 
     def __init__(self, net: Any, size: Size, press: Press, options: SeeOptions, device: str = "cpu") -> None:
         self.size, self.press, self.options, self.device = size, press, options, torch.device(device)
+        self.name = "heads" if options.still else "see"
         self.drawing = Pages(press, options)
         self.eye = Eye(net.to(device))
         self.embeddings: Tensor = net.model.language_model.embed_tokens.weight
@@ -172,16 +175,20 @@ class See:
         return seen + named, figures
 
 
-def height(rng: Random) -> int:
-    """Lines of a page, 1 to 12, the more the likelier: a low page is mostly margin, and a step of them teaches little for its time."""
-    return max(rng.randint(1, _MOST_LINES), rng.randint(1, _MOST_LINES))
+def height(rng: Random, most: int) -> int:
+    """Lines of a page, 1 to `most`, the more the likelier: a low page is mostly margin, and a step of them teaches little for its time."""
+    return max(rng.randint(1, most), rng.randint(1, most))
 
 
-def random_line(rng: Random) -> str:
+def random_line(rng: Random, wide: float = 0.0) -> str:
     """A line as records have it, one of values and names alone, or, one time in twelve, of any printable characters, so that rare ones are met.
+
+    `wide` is the share of lines on wider ground (`ground.py`).
 
     The words around a value are soon known, and a patch costs the same whatever it shows: lines of values teach more for their time.
     """
+    if wide and rng.random() < wide:
+        return ground.sentence(rng)
     kind = rng.random()
     if kind < 0.1:
         return world.filler(rng)[:WIDTH]

@@ -18,9 +18,14 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-_RANK, _STORE = "QUIRE_TRAINING_RANK", "QUIRE_TRAINING_STORE"
+_RANK, _STORE, _STAGE = "QUIRE_TRAINING_RANK", "QUIRE_TRAINING_STORE", "QUIRE_TRAINING_STAGE"
 # A run may stand still for hours while something is measured; a member that dies is noticed at once, by its closed connection.
 _PATIENCE = timedelta(days=7)
+
+
+def helping_with() -> str | None:
+    """The one stage that this process was started for by a team's first member; None in that member itself."""
+    return os.environ.get(_STAGE)
 
 
 class Team:
@@ -33,8 +38,8 @@ class Team:
             dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=size, timeout=_PATIENCE)
 
     @classmethod
-    def gather(cls, size: int, words: Sequence[str]) -> Team:
-        """The first member starts the others with the same words on the command line; they find here who they are."""
+    def gather(cls, size: int, stage: str, words: Sequence[str]) -> Team:
+        """The first member starts the others with the same words on the command line, for one stage; they find here who they are."""
         if size == 1:
             return cls()
         if _RANK in os.environ:
@@ -42,7 +47,7 @@ class Team:
         store = str(Path(tempfile.mkdtemp(prefix="team-")) / "store")
         others = []
         for rank in range(1, size):
-            known = {**os.environ, _RANK: str(rank), _STORE: store}
+            known = {**os.environ, _RANK: str(rank), _STORE: store, _STAGE: stage}
             others.append(subprocess.Popen([sys.executable, "-m", "eval.training", *words], env=known))
         team = cls(0, size, store)
         team.others = others

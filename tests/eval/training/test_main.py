@@ -4,8 +4,9 @@ import pytest
 import torch
 from transformers import AutoTokenizer, Glm4vForConditionalGeneration
 
-from eval.training.__main__ import main, parser
+from eval.training.__main__ import main
 from eval.training.checkpoint import read_header
+from eval.training.options import parser
 
 TINY = [
     "--size",
@@ -73,13 +74,24 @@ def test_every_option_of_the_course_can_be_given():
 
 
 def test_the_defaults_in_the_help_are_those_of_the_options(capsys: pytest.CaptureFixture[str]) -> None:
-    from eval.training.__main__ import _COUNTS, _COURSE_COUNTS, _COURSE_SHARES, _WEIGHTS
     from eval.training.answer import AnswerOptions
     from eval.training.lessons import Course
+    from eval.training.options import _COUNTS, _COURSE_COUNTS, _COURSE_SHARES, _WEIGHTS
 
     options = AnswerOptions()
+    from eval.training.see import SeeOptions
+
     for name, says in {**_COUNTS, **_WEIGHTS, **_COURSE_COUNTS, **_COURSE_SHARES}.items():
         field = name.replace("-", "_")
         value = getattr(options, field, None)
-        value = getattr(Course(), field) if value is None else value
+        value = getattr(Course(), field, None) if value is None else value
+        value = getattr(SeeOptions(), field) if value is None else value
         assert f"({value}" in says, name
+
+
+def test_a_directory_is_taken_up_again_by_two_workers_heads_first(run, tmp_path):
+    again = ["--from", str(run / "model"), "--eye-layers", "2", "--workers", "2"]
+    assert main(["see", "--out", str(tmp_path), "--steps", "2", *TINY, *again]) == 0
+    assert read_header(tmp_path / "heads.safetensors").step == 2
+    header = read_header(tmp_path / "see.safetensors")
+    assert (header.step, header.size.eye_layers) == (2, 2)

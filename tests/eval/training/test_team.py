@@ -53,7 +53,7 @@ def test_one_wish_to_stop_is_everybodys_and_the_clock_is_the_firsts(members):
 
 
 def test_alone_nothing_is_started_and_nothing_changes():
-    team = Team.gather(1, ["see"])
+    team = Team.gather(1, "see", ["see"])
     assert team.leads
     assert team.agree(False, 3.0) == (False, 3.0)
     assert "QUIRE_TRAINING_RANK" not in os.environ

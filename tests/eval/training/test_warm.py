@@ -1,11 +1,13 @@
 """A reader that was exported is taken up again as it was; a directory that is none is refused by name."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from eval.training.checkpoint import CheckpointError, Header, save
 from eval.training.export import export
-from eval.training.model import network
+from eval.training.model import Eye, network
 from eval.training.warm import size_of, warm
 
 
@@ -37,3 +39,19 @@ def test_the_packaged_reader_is_of_the_default_size(shared):
 def test_a_directory_without_a_configuration_is_refused_by_name(tmp_path):
     with pytest.raises(CheckpointError, match=r"config\.json is no GLM-4V configuration"):
         warm(tmp_path)
+
+
+def test_added_layers_change_nothing_at_first(directory, tiny):
+    net, path = directory
+    deeper, size, _ = warm(path, replace(tiny, layers=3, eye_layers=2))
+    assert (size.layers, size.eye_layers) == (3, 2)
+    ids = torch.tensor([[20, 30, 40]])
+    assert torch.allclose(net.eval()(input_ids=ids).logits, deeper.eval()(input_ids=ids).logits, atol=1e-5)
+    patches = torch.randn(16, 64)
+    seen = [Eye(one).look(patches, [(4, 4)])[1] for one in (net, deeper)]
+    assert torch.allclose(*seen, atol=1e-5)
+
+
+def test_another_width_is_refused_by_both_sizes(directory, tiny):
+    with pytest.raises(CheckpointError, match=r"hidden=64.* does not fit .*hidden=128"):
+        warm(directory[1], replace(tiny, hidden=128))
