@@ -26,6 +26,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     """The parser and its subparsers, so that other rooms may add commands: each sets `run`, a function from arguments to an exit code."""
     from . import commands, options
     from .options import add_settings
+    from .storage_words import add_storage
 
     parser = argparse.ArgumentParser(
         prog="quire",
@@ -80,11 +81,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Subparsers]:
     collections.add_argument("--json", action="store_true", help="print one JSON document")
     add_settings(collections, *options.HOME)
 
-    delete = _add(subparsers, "delete", commands.delete, "delete a document and everything that came of it")
-    delete.add_argument("document", metavar="ID|NAME")
-    delete.add_argument("--collection", default="default", help="where to look for the name; default: default")
-    delete.add_argument("--json", action="store_true", help="print the receipt as one JSON document")
-    add_settings(delete, *options.HOME, *options.MODEL)
+    add_storage(_add, subparsers)
 
     repair = _add(subparsers, "repair", commands.repair, "check every cache of a collection, and compile again what is damaged or missing")
     repair.add_argument("--collection", default="default", help="default: default")

@@ -129,29 +129,6 @@ def collections(args: argparse.Namespace) -> int:
     return 0
 
 
-def delete(args: argparse.Namespace) -> int:
-    from ingest.remove import remove_document
-    from retrieval.errors import UnknownDocument
-
-    from . import printed, wire
-    from .house import House
-
-    house = House.open(settings_of(args), gated=False)
-    try:
-        found = house.catalogue.document_named(args.collection, args.document)
-        try:
-            removal = remove_document(house.workshop, found.id if found else args.document)
-        except UnknownDocument:
-            raise UnknownDocument(
-                f"no document has the id {args.document!r}, nor that name in collection {args.collection!r}; "
-                f"`quire documents --collection {args.collection}` lists them"
-            ) from None
-    finally:
-        house.close()
-    print(wire.receipt(removal.receipt, removal.files, removal.bytes).model_dump_json(indent=1) if args.json else printed.removal(removal))
-    return 0
-
-
 def repair(args: argparse.Namespace) -> int:
     from ingest.remove import remove_orphans
     from ingest.repair import repair as run_repair
