@@ -81,12 +81,14 @@ def test_a_child_that_dies_or_babbles_is_a_stopped_parser(monkeypatch: pytest.Mo
         sandbox.run({}, Limits(text_chars=1000))
 
 
-def test_what_the_child_complains_of_goes_to_the_log_alone(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_the_child_died_of_goes_to_the_log_without_its_words(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     child_runs(monkeypatch, "raise SystemError('inner workings')")
     with pytest.raises(ParserStopped) as raised:
         sandbox.run({}, Limits())
-    assert "inner workings" not in str(raised.value)
-    assert "inner workings" in caplog.text
+    assert "inner workings" not in str(raised.value) + caplog.text
+    assert "SystemError" in caplog.text
 
 
 def test_the_child_sees_no_environment_but_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
