@@ -62,7 +62,7 @@ def _good(kind: str, name: str, lines: list[str]) -> tuple[str, bytes]:
         case "html":
             return f"{name}.html", formats.html_page(lines)
         case "docx":
-            return f"{name}.docx", formats.docx([Paragraph(line) for line in lines])
+            return f"{name}.docx", _undated(formats.docx([Paragraph(line) for line in lines]))
         case "pdf":
             return f"{name}.pdf", formats.pdf([Paragraph(line) for line in lines], gap=2.0)
         case "csv":
@@ -83,6 +83,12 @@ def _bad(kind: str, name: str) -> tuple[str, bytes]:
         case "steps-out":
             return f"../../{name}.txt", b"A line.\n"
     return f"{name}.docx", _zip({"[Content_Types].xml": b"", "word/document.xml": bytes(8_000_000)})
+
+
+def _undated(container: bytes) -> bytes:
+    """The same members without the time of day that they were packed at."""
+    with zipfile.ZipFile(io.BytesIO(container)) as archive:
+        return _zip({name: archive.read(name) for name in archive.namelist()})
 
 
 def _zip(members: dict[str, bytes]) -> bytes:
