@@ -4,10 +4,11 @@ import io
 import os
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from ingest.errors import Cancelled, DamagedFile, EmptyFile, LoadError, TooLarge, UnsupportedType
+from ingest.errors import Cancelled, DamagedFile, EmptyFile, LoadError, NoText, TooLarge, UnsupportedType
 from ingest.load import CURES, KINDS, kind, load
 from ingest.types import Limits
 from ingest.worker import PARSERS
@@ -78,6 +79,21 @@ def test_a_zip_is_no_document() -> None:
         kind("a.zip", b"PK\x03\x04")
     with pytest.raises(DamagedFile, match=r"called \.zip"):
         kind("a.zip", b"words")
+
+
+@pytest.mark.parametrize(("pdf_engine", "parser"), [("pymupdf", "pdf"), ("pypdfium2", "pdfium")])
+def test_the_engine_that_is_asked_for_reads_the_pdf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pdf_engine: str, parser: str) -> None:
+    asked: list[str] = []
+
+    def run(request: dict[str, Any], *_: object) -> dict[str, Any]:
+        asked.append(request["parser"])
+        return {"error": "NoText", "message": "asked"}
+
+    monkeypatch.setattr("ingest.sandbox.run", run)
+    (tmp_path / "a").write_bytes(b"%PDF-1.7")
+    with pytest.raises(NoText):
+        load(tmp_path / "a", "a.pdf", "", Limits(), pdf_engine=pdf_engine)
+    assert asked == [parser]
 
 
 def test_an_engine_there_is_not_is_refused_before_the_file_is_opened(tmp_path: Path) -> None:

@@ -68,10 +68,11 @@ def test_a_file_is_read_no_further_than_its_limit(tmp_path: Path) -> None:
         read(path, Limits())
 
 
-def test_the_reply_is_the_only_line_on_standard_output(tmp_path: Path) -> None:
+@pytest.mark.parametrize("parser", ["pdf", "pdfium"])
+def test_the_reply_is_the_only_line_on_standard_output(tmp_path: Path, parser: str) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(b"%PDF-1.4 broken")
     done = subprocess.run(
-        [sys.executable, "-m", "ingest.worker"], input=json.dumps(request(path, "pdf")).encode(), cwd=ROOT, capture_output=True, check=True
+        [sys.executable, "-m", "ingest.worker"], input=json.dumps(request(path, parser)).encode(), cwd=ROOT, capture_output=True, check=True
     )
     assert json.loads(done.stdout)["error"] == "DamagedFile"
