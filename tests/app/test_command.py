@@ -65,6 +65,28 @@ def test_what_a_library_makes_of_an_interrupt_is_one_still(capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_an_interrupt_that_was_answered_explains_no_later_error(capsys, monkeypatch):
+    """As at the prompt of `quire chat`, where Ctrl-C takes the line back and the chat goes on."""
+    from app import chat
+
+    keys = iter([KeyboardInterrupt, "a question"])
+
+    def typed(prompt: str) -> str:
+        if (what := next(keys)) is KeyboardInterrupt:
+            signal.raise_signal(signal.SIGINT)
+        return what
+
+    monkeypatch.setattr("builtins.input", typed)
+    monkeypatch.setattr(chat.sys, "stdin", type("Terminal", (), {"isatty": lambda self: True})())
+
+    def run(args):
+        assert next(chat._lines()) == "a question"
+        raise UnknownDocument("no document of that id")
+
+    assert command.run(argparse.Namespace(run=run)) == 3
+    assert capsys.readouterr().err == "quire: no document of that id\n"
+
+
 def test_an_interrupt_while_things_are_imported_is_a_line_too():
     """In a process of its own: while the parser is built, an import is made to wait for the signal."""
     code = (
