@@ -54,19 +54,24 @@ class Holdings:
     def __init__(self, workshop: Workshop) -> None:
         self._workshop = workshop
         self._held = Held()
-        self._seen = (-1, 0.0, 0.0)  # the catalogue's generation, when the walk ended, how long it took
+        self._seen: tuple[int, float, float] | None = None  # the catalogue's generation, when the walk ended, how long it took
+        self._removed = False
         self._walking = threading.Lock()
 
     def now(self) -> Held:
         """The count, walked for where it is old: here where that is quick, beside otherwise."""
+        if self._seen is None or self._removed:
+            with self._walking:
+                self._walk()
+            return self._held
         generation, at, took = self._seen
         age = time.monotonic() - at
         stale = age > FRESH or generation != self._workshop.catalogue.generation()
-        if stale and (generation < 0 or age > REST * took) and self._walking.acquire(blocking=generation < 0):
+        if stale and age >= REST * took and self._walking.acquire(blocking=False):
             if took > QUICK:
-                threading.Thread(target=self._walk, name="quire-holdings", daemon=True).start()
+                threading.Thread(target=self._beside, name="quire-holdings", daemon=True).start()
             else:
-                self._walk()
+                self._beside()
         return self._held
 
     def collection(self, name: str) -> int:
@@ -75,17 +80,20 @@ class Holdings:
 
     def changed(self) -> None:
         """Something was removed: the next question for it walks, if a walk is quick."""
-        self._seen = (-2 if self._seen[0] >= 0 and self._seen[2] <= QUICK else self._seen[0], *self._seen[1:])
+        self._removed = self._seen is not None and self._seen[2] <= QUICK
 
-    def _walk(self) -> None:
-        begun = time.monotonic()
+    def _beside(self) -> None:
         try:
-            generation = self._workshop.catalogue.generation()
-            self._held = measure(self._workshop)
-            ended = time.monotonic()
-            self._seen = (generation, ended, ended - begun)
+            self._walk()
         finally:
             self._walking.release()
+
+    def _walk(self) -> None:
+        begun, self._removed = time.monotonic(), False
+        generation = self._workshop.catalogue.generation()
+        self._held = measure(self._workshop)
+        ended = time.monotonic()
+        self._seen = (generation, ended, ended - begun)
 
 
 def measure(workshop: Workshop) -> Held:

@@ -1,6 +1,5 @@
 """Answers and pages over HTTP, of a running server with the real reader."""
 
-import io
 import json
 import logging
 import threading
@@ -8,7 +7,6 @@ import time
 
 import httpx
 import pytest
-from PIL import Image
 
 from app import routes_ask
 
@@ -199,53 +197,43 @@ def test_the_ids_of_conversations_are_secrets(live, caplog):
     assert (response.status_code, response.json()["error"]["type"]) == (422, "BadConversation")
 
 
-def test_the_image_is_the_very_one_that_was_read_at_its_exact_size(live):
-    citation = ask(live).json()["citations"][0]
-    response = httpx.get(live.url + citation["image"])
-    assert response.headers["content-type"] == "image/png"
-    assert response.content == live.house.workshop.images.path(f"{citation['page']}@{citation['dpi']}").read_bytes()
-    size = Image.open(io.BytesIO(response.content)).size
-    assert [round(side * 72 / citation["dpi"], 3) for side in size] == pytest.approx([citation["width"], citation["height"]], abs=12)
-
-
-def test_an_image_is_kept_by_the_browser_for_good(live):
-    image = ask(live).json()["citations"][0]["image"]
-    first = httpx.get(live.url + image)
-    assert first.headers["cache-control"] == "private, max-age=31536000, immutable"
-    again = httpx.get(live.url + image, headers={"if-none-match": first.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-
-
-def test_a_page_has_its_lines_its_rows_and_its_documents(live):
-    citation = ask(live).json()["citations"][0]
-    told = httpx.get(f"{live.url}/v1/pages/{citation['page']}").json()
-    assert told["key"] == citation["page"]
-    assert told["documents"] == [citation["document"]]
-    assert told["lines"]
-    assert sorted(told["rows"]) == ["120", "72"]
-    for x0, y0, x1, y1 in (line["box"] for line in told["lines"]):
-        assert 0 <= x0 <= x1
-        assert 0 <= y0 <= y1
-
-
-@pytest.mark.parametrize("key", ["0" * 32, "..%2f..%2fcatalogue.sqlite", "....", "AB" * 16, "a%00b", "%2e%2e"])
-def test_a_key_that_is_none_is_not_found_and_never_becomes_a_path(live, key):
-    for path in (f"/v1/pages/{key}", f"/v1/pages/{key}.png", f"/v1/pages/{key}.png?dpi=72"):
-        response = httpx.get(live.url + path)
-        assert response.status_code == 404
-        assert response.json()["error"]["type"] in ("UnknownPage", "NotFound")
-
-
-def test_a_resolution_that_is_not_kept_is_told_those_that_are(live):
-    page = ask(live).json()["citations"][0]["page"]
-    response = httpx.get(f"{live.url}/v1/pages/{page}.png?dpi=300")
-    assert response.status_code == 404
-    assert "72 and 120 DPI" in response.json()["error"]["message"]
-    assert httpx.get(f"{live.url}/v1/pages/{page}.png?dpi=high").status_code == 422
-
-
 def test_a_failed_first_event_is_a_response_of_its_own():
     from app.types import Failed, Token
 
     assert routes_ask.refused(Failed("CacheMiss", "no cache")).status_code == 409
     assert routes_ask.refused(Token("a")) is None
+
+
+def test_an_answer_says_what_full_prefill_would_have_taken_once_that_is_measured(live):
+    assert until(lambda: ask(live).json()["full_prefill"] is not None)
+    told = ask(live).json()
+    assert told["full_prefill"]["seconds"] > 0
+    assert "while the model was idle" in told["full_prefill"]["basis"]
+    assert told["prompt_tokens"] > told["plan"]["rows"]
+    assert all(page["note"] == "" for page in told["provenance"])
+
+
+def test_a_search_finds_pages_by_falling_score_and_answers_nothing(live):
+    before = live.house.watch.metrics.answered_count
+    hits = httpx.post(live.url + "/v1/search", json={"query": QUESTION, "top_k": 3}, timeout=60).json()["hits"]
+    assert len(hits) == 3
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+    assert hits[0]["page"] == ask(live, top_k=1).json()["citations"][0]["page"]
+    assert all(len(hit["text"]) <= 500 for hit in hits)
+    assert httpx.get(live.url + hits[0]["image"]).headers["content-type"] == "image/png"
+    assert live.house.watch.metrics.answered_count == before + 1
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "kind"),
+    [
+        ({"query": " "}, 422, "EmptyQuestion"),
+        ({"query": "x" * 100_000}, 413, "QuestionTooLong"),
+        ({"query": "a", "collection": "nothing-here"}, 404, "UnknownCollection"),
+        ({"query": "a", "top_k": 0}, 422, "BadRequest"),
+        ({"query": "a", "alpha": 1}, 422, "BadRequest"),
+    ],
+)
+def test_what_cannot_be_sought_is_refused(live, body, status, kind):
+    response = httpx.post(live.url + "/v1/search", json=body, timeout=60)
+    assert (response.status_code, response.json()["error"]["type"]) == (status, kind)
