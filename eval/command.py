@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
-from app.command import build_parser, run
+from app.command import build_parser, positive, run
 from app.errors import BadRequest
 
 from .bench.command import add as add_ttft
@@ -48,10 +48,10 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     records.add_argument(
         "--arms", default="full,template,free", help="comma-separated: full, template, free, dummy-K; default: %(default)s"
     )
-    records.add_argument("--n", type=_positive, default=100, help="questions; default: %(default)s")
-    records.add_argument("--pages", type=_positive, default=1, help="pages of a context; default: %(default)s")
-    records.add_argument("--lines", type=_positive, default=12, help="lines of a page; default: %(default)s")
-    records.add_argument("--each", type=_positive, default=4, help="questions asked of one context; default: %(default)s")
+    records.add_argument("--n", type=positive, default=100, help="questions; default: %(default)s")
+    records.add_argument("--pages", type=positive, default=1, help="pages of a context; default: %(default)s")
+    records.add_argument("--lines", type=positive, default=12, help="lines of a page; default: %(default)s")
+    records.add_argument("--each", type=positive, default=4, help="questions asked of one context; default: %(default)s")
     records.add_argument("--kind", choices=["build", "sections"], default="build", help="sentences in any order, or rows under headings")
     records.add_argument(
         "--hops", type=float, default=0.0, help="share of facts that are reached through another one; default: %(default)s"
@@ -69,7 +69,7 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     records.set_defaults(run=_records)
     add_longbench(group)
     add_questions(group)
-    add_kamera(group, _positive)
+    add_kamera(group, positive)
     add_report(group)
     add_recall(group)
 
@@ -81,7 +81,7 @@ def _add_bench(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     add_ttft(group)
     add_serve(group)
     add_load(group)
-    add_patch(group, _positive)
+    add_patch(group, positive)
 
 
 def _add_demo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -147,13 +147,6 @@ def _dpi(text: str) -> str:
     if text != "promote" and not (text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f"{text}: a whole number, or 'promote'")
     return text
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1")
-    return value
 
 
 if __name__ == "__main__":

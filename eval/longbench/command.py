@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.command import positive
+
 from .tasks import PROTOCOLS, TASKS
 
 if TYPE_CHECKING:
@@ -32,13 +34,13 @@ def add(group: Any) -> None:
         metavar="DIR",
         help='DATA holds questions on the documents in DIR ("doc", "page", "input", "answers", "language"), each asked over a window around its answer',
     )
-    parser.add_argument("--words", type=_positive, default=600, help="of such a window; default: %(default)s")
+    parser.add_argument("--words", type=positive, default=600, help="of such a window; default: %(default)s")
     parser.add_argument(
         "--tasks", help=f"comma-separated, of {','.join(TASKS)}; and records, which is none of the six; default: those of the six in DATA"
     )
     parser.add_argument("--arms", default="image-pic@72,image-pic@120,qv-pic", help="comma-separated; default: %(default)s")
     parser.add_argument("--protocol", choices=sorted(PROTOCOLS), default="official", help="default: %(default)s")
-    parser.add_argument("--limit", type=_positive, metavar="N", help="the first N rows of each task; default: all")
+    parser.add_argument("--limit", type=positive, metavar="N", help="the first N rows of each task; default: all")
     parser.add_argument(
         "--max-length",
         type=_length,
@@ -46,9 +48,9 @@ def add(group: Any) -> None:
         help="tokens that a prompt is cut to, in the middle; default: 31,500, and of a model that reads text alone 500 below its positions",
     )
     parser.add_argument(
-        "--max-tokens", type=_positive, metavar="N", help="new tokens, to try things out; default: the protocol's own limits"
+        "--max-tokens", type=positive, metavar="N", help="new tokens, to try things out; default: the protocol's own limits"
     )
-    parser.add_argument("--workers", type=_positive, default=1, metavar="N", help="samples in hand at once; default: %(default)s")
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="samples in hand at once; default: %(default)s")
     parser.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
     parser.add_argument("--embedder", default="minilm", help="of qv-pic: minilm, bge-m3 (the paper's) or a folder; default: %(default)s")
     parser.add_argument("--alpha", type=float, default=0.65, help="of qv-pic: the share of relevance to promote; default: %(default)s")
@@ -130,14 +132,8 @@ def _tables(
     return said
 
 
-def _positive(text: str) -> int:
-    if not (text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1")
-    return int(text)
-
-
 def _length(text: str) -> int:
-    value = _positive(text)
+    value = positive(text)
     if value < 64:
         raise argparse.ArgumentTypeError(f"{text}: at least 64, or no word of the context is left")
     return value

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from app.command import positive
 from eval.errors import EvalError
 
 from .plans import PLANS, Plan, is_text
@@ -38,14 +39,14 @@ def add(group: Any) -> None:
             help="LongBench's jsonl file, or a folder of such; default: records, drawn from the held-out seed",
         )
         parser.add_argument(
-            "--n", type=_positive, default=100, help="questions of each task, or for each number of pages; default: %(default)s"
+            "--n", type=positive, default=100, help="questions of each task, or for each number of pages; default: %(default)s"
         )
         parser.add_argument("--tasks", help="of DATA, comma-separated; default: those that are there")
         parser.add_argument(
             "--pages", type=_numbers, default=(2, 4, 8), metavar="N,N", help="pages of a context of records; default: 2,4,8"
         )
-        parser.add_argument("--lines", type=_positive, default=6, help="lines of a page of records; default: %(default)s")
-        parser.add_argument("--each", type=_positive, default=4, help="questions asked of one context of records; default: %(default)s")
+        parser.add_argument("--lines", type=positive, default=6, help="lines of a page of records; default: %(default)s")
+        parser.add_argument("--each", type=positive, default=4, help="questions asked of one context of records; default: %(default)s")
         parser.add_argument(
             "--kind", choices=["build", "sections"], default="build", help="records: sentences in any order, or rows under headings"
         )
@@ -62,7 +63,7 @@ def add(group: Any) -> None:
             "--embedder", default="minilm", help="of qv-pic: minilm, bge-m3 (the paper's) or a folder; default: %(default)s"
         )
         parser.add_argument(
-            "--max-tokens", type=_positive, metavar="N", help="new tokens, to try things out; default: the protocol's limits"
+            "--max-tokens", type=positive, metavar="N", help="new tokens, to try things out; default: the protocol's limits"
         )
         parser.add_argument(
             "--answers", metavar="DIR", help="where samples are kept; commands that share it answer no arm twice; default: OUT/answers"
@@ -176,11 +177,5 @@ def _settings(args: argparse.Namespace, arms: Sequence[str]) -> dict[str, Any]:
     return facts | {"data": bool(args.data), "text_model": _said("text_model", args.text_model), "arms": list(arms)}
 
 
-def _positive(text: str) -> int:
-    if not (text.isdecimal() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text}: a whole number from 1")
-    return int(text)
-
-
 def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(sorted({_positive(word) for word in text.split(",")}))
+    return tuple(sorted({positive(word) for word in text.split(",")}))
