@@ -50,7 +50,7 @@ def parse(data: bytes, limits: Limits) -> Parsed:
             raise DamagedFile(DAMAGED.format(f"its package {at or 'file'} is missing"))
         package = _xml(container.read(at), at)
         items = _items(package, posixpath.dirname(at))
-        labels = _labels(container, items, names)
+        labels = _labels(draft, container, items, names)
         title = next((text for text in _texts(package, "title") if text), "")
         draft.heading(title, 1)
         missing = 0
@@ -69,7 +69,7 @@ def _chapter(draft: Draft, data: bytes, label: str, deeper: int) -> None:
     decoded = decoded_page(data)
     for note in decoded.notes:
         draft.note(note)
-    root = _page(decoded.text)
+    root = _page(draft, decoded.text)
     if root is None:
         return
     if not any(isinstance(element.tag, str) and _HEADING.fullmatch(element.tag) for element in root.iter()):
@@ -77,7 +77,7 @@ def _chapter(draft: Draft, data: bytes, label: str, deeper: int) -> None:
     write(draft, root, deeper)
 
 
-def _page(markup: str) -> Any:
+def _page(draft: Draft, markup: str) -> Any:
     """A chapter's elements with their names as in HTML. Read as XML first: to HTML, <script/> begins a script that never ends."""
     from lxml import etree
 
@@ -85,7 +85,7 @@ def _page(markup: str) -> Any:
     try:
         root = etree.fromstring(spelt.encode(), _parser())
     except etree.XMLSyntaxError:
-        return tree(markup) if markup.strip() else None
+        return tree(draft, markup) if markup.strip() else None
     for element in root.iter():
         if isinstance(element.tag, str):
             element.tag = etree.QName(element).localname.lower()
@@ -145,7 +145,7 @@ def _part(folder: str, href: str) -> str:
     return posixpath.normpath(posixpath.join(folder, path))
 
 
-def _labels(container: zipfile.ZipFile, items: dict[str, _Item], names: set[str]) -> dict[str, str]:
+def _labels(draft: Draft, container: zipfile.ZipFile, items: dict[str, _Item], names: set[str]) -> dict[str, str]:
     """Part -> what the table of contents calls it: the first entry that points to it, in EPUB 3's nav or EPUB 2's NCX."""
     found: dict[str, str] = {}
     for item in items.values():
@@ -153,7 +153,7 @@ def _labels(container: zipfile.ZipFile, items: dict[str, _Item], names: set[str]
         if item.part not in names:
             continue
         if "nav" in item.properties.split():
-            root = _page(decoded_page(container.read(item.part)).text)
+            root = _page(draft, decoded_page(container.read(item.part)).text)
             for link in () if root is None else root.iter("a"):
                 found.setdefault(_part(folder, link.get("href") or ""), " ".join(clean("".join(link.itertext())).split()))
         elif item.media == "application/x-dtbncx+xml":

@@ -47,7 +47,7 @@ def decoded_page(data: bytes) -> Decoded:
 
 def read_into(draft: Draft, markup: str) -> None:
     """Write what is seen of `markup` into the draft, under its title where it has no heading of its own."""
-    root = tree(markup)
+    root = tree(draft, markup)
     if root is None:
         return
     title = root.findtext(".//title")
@@ -56,16 +56,20 @@ def read_into(draft: Draft, markup: str) -> None:
     write(draft, root)
 
 
-def tree(markup: str) -> Any:
-    """The elements of a page; None where there is none. Raises DamagedFile."""
+def tree(draft: Draft, markup: str) -> Any:
+    """The elements of a page; None where there is none. What the parser gives up at is noted in the draft. Raises DamagedFile."""
     from lxml import etree
 
-    # Entities other than HTML's own are not expanded and nothing is loaded; the tree is bounded (no huge_tree) and so is its depth.
-    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=False)
+    # Entities other than HTML's own are not expanded and nothing is loaded. `huge_tree` lifts the depth from 256, where the rest of a page
+    # was lost without a word, to 2,048, and the length of a text; the child's memory bounds both.
+    parser = etree.HTMLParser(encoding="utf-8", no_network=True, remove_comments=True, remove_pis=True, huge_tree=True)
     try:
-        return etree.fromstring(markup.encode(), parser)
+        root = etree.fromstring(markup.encode(), parser)
     except etree.XMLSyntaxError as error:
         raise DamagedFile(f"its HTML cannot be read ({error}): open it in a browser and save it again") from error
+    if any(entry.type == etree.ErrorTypes.ERR_RESOURCE_LIMIT for entry in parser.error_log):
+        draft.note("what stands behind an element nested more than 2,048 deep is left out")
+    return root
 
 
 def write(draft: Draft, root: Any, deeper: int = 0) -> None:

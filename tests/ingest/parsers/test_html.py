@@ -65,9 +65,15 @@ def test_entities_of_the_page_s_own_are_not_expanded_and_no_file_is_read() -> No
     assert "& é" in seen
 
 
-def test_a_page_nested_thousands_deep_is_read() -> None:
-    assert "word" in text("<div>" * 200 + "word" + "</div>" * 200)
-    text("word" + "<b><div>" * 20_000 + "x")
+@pytest.mark.parametrize("depth", [200, 300, 2000])
+def test_a_page_nested_hundreds_deep_is_read_to_its_end(depth: int) -> None:
+    assert text("<div>" * depth + "word" + "</div>" * depth + "<p>after") == "word\n\nafter"
+
+
+def test_what_is_nested_too_deep_is_noted() -> None:
+    parsed = parse(b"<p>word" + b"<b><div>" * 20_000 + b"x", Limits())
+    assert parsed.text == "word"
+    assert parsed.notes == ("what stands behind an element nested more than 2,048 deep is left out",)
 
 
 @pytest.mark.parametrize("source", ["<script>only()</script>", "<p>&nbsp;</p>", "<!-- -->"])
