@@ -1,4 +1,4 @@
-"""A headless Chromium for the page's tests, and the folder where their screenshots go. Skips where the browser or its driver is absent."""
+"""A headless Chromium, a Quire of the page's own to drive, and the folder where screenshots go. Skips where the browser or its driver is absent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import base64
 import json
 import re
 import shutil
+import socket
+import subprocess
+import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -28,7 +32,54 @@ FLAGS = (
     "--hide-scrollbars",
     "--lang=en",
 )
-PATIENCE = 60.0  # seconds until something that should happen has not happened
+PATIENCE = 120.0  # seconds until something that should happen has not happened; a busy machine takes its time
+ENTER = "\ue007"
+
+
+class Quire:
+    """A real server over one home, at one address, that can be stopped and started again."""
+
+    def __init__(self, home: Path, **settings: Any) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            self.port = int(free.getsockname()[1])
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.home, self._settings = home, settings
+        self._server: Any = None
+        self._thread: threading.Thread | None = None
+        self.house: Any = None
+
+    def start(self) -> None:
+        """Serve, and wait until the house is open."""
+        import uvicorn
+
+        from app.main import create_app
+        from app.settings import Settings
+
+        app = create_app(Settings(home=self.home, port=self.port, **self._settings))
+        self._server = uvicorn.Server(
+            uvicorn.Config(app, port=self.port, log_config=None, access_log=False, timeout_graceful_shutdown=2)
+        )
+        self._thread = threading.Thread(target=self._server.run, name="page-server", daemon=True)
+        self._thread.start()
+        porch = app.state.porch
+        while porch.house is None and self._thread.is_alive():
+            time.sleep(0.02)
+        assert porch.house is not None, porch.reason
+        self.house = porch.house
+
+    def stop(self) -> None:
+        if self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join(30)
+            assert not self._thread.is_alive()
+            self._thread = None
+
+    def take_in(self, paths: tuple[Path, ...], collection: str) -> None:
+        """Put files into a collection, past the page."""
+        from ingest.pipeline import ingest
+
+        report = ingest(paths, collection, self.house.workshop)
+        assert len(report.done) == len(paths), report
 
 
 class Page:
@@ -37,12 +88,22 @@ class Page:
     def __init__(self, driver: Any, base: str, pictures: Path) -> None:
         self.driver, self.base, self.pictures = driver, base.rstrip("/"), pictures
 
-    def open(self, query: str = "") -> None:
-        self.driver.get("about:blank")
+    def open(self, query: str = "", fresh: bool = True) -> None:
+        """Open the page and wait for its shelf; `fresh`: as a browser that was never here."""
+        self.driver.get(f"{self.base}/static/mark.svg")
+        if fresh:
+            self.js("localStorage.clear(); sessionStorage.clear()")
         self.complaints()
         self.driver.get(f"{self.base}/{query}")
-        self.until(lambda: self.js("return document.getElementById('says').textContent !== ''"), "the reader's sentence to be there")
+        self.opened()
+
+    def opened(self) -> None:
+        self.until(lambda: self.text("#says") != "", "the reader's sentence to be there")
         self.until(lambda: self.text("#shelf-state") != "Opening the shelf …", "the shelf to be open")
+
+    def reload(self) -> None:
+        self.driver.refresh()
+        self.opened()
 
     def js(self, code: str, *arguments: Any) -> Any:
         return self.driver.execute_script(code, *arguments)
@@ -65,6 +126,10 @@ class Page:
         assert found, f"nothing visible matches {css}"
         return found[0]
 
+    def press(self, css: str) -> None:
+        """Click what may be scrolled out of sight in a list of its own."""
+        self.js("const node = document.querySelector(arguments[0]); node.scrollIntoView({block: 'center'}); node.click()", css)
+
     def texts(self, css: str) -> list[str]:
         return list(self.js("return [...document.querySelectorAll(arguments[0])].map((node) => node.textContent.trim())", css))
 
@@ -82,24 +147,34 @@ class Page:
     def keys(self, *keys: str) -> None:
         self.driver.switch_to.active_element.send_keys(*keys)
 
-    def ask(self, question: str) -> None:
-        from selenium.webdriver.common.keys import Keys
-
+    def type(self, question: str) -> None:
+        """Ask, and do not wait. What was said before is wiped, so that it cannot be taken for the answer."""
         field = self.one("#question")
         field.clear()
-        field.send_keys(question, Keys.ENTER)
+        self.js("for (const id of ['answer-facts', 'answer-note']) document.getElementById(id).textContent = ''")
+        field.send_keys(question, ENTER)
+
+    def ask(self, question: str) -> None:
+        self.type(question)
         self.until(lambda: self.text("#answer-question") == question and self.all("#ask-button"), "the answer to be whole")
+        self.until(lambda: self.text("#answer-facts") or self.text("#answer-note"), "what is said of the answer")
         self.settle()
 
     def settle(self) -> None:
-        """Wait until no page image on screen is still on its way."""
-        self.until(lambda: self.js("return [...document.images].every((i) => i.complete || i.loading === 'lazy')"), "the images")
+        """Wait until no page image of the answer is still on its way."""
+        self.until(lambda: not self.js("return document.querySelectorAll('#pages .sheet.waiting').length"), "the images")
+
+    def upload(self, *paths: Path) -> None:
+        self.driver.find_element("id", "files").send_keys("\n".join(map(str, paths)))
 
     def look(self, width: int, height: int = 900, dark: bool = False) -> None:
         scheme = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": scheme})
+
+    def fits(self) -> bool:
+        return bool(self.js("return document.documentElement.scrollWidth <= window.innerWidth"))
 
     def picture(self, name: str) -> None:
         # A dialog lies over what is on screen, not over the whole length of the page.
@@ -113,12 +188,18 @@ class Page:
         log = [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
         return [message for message in log if not re.search(r"status of 4\d\d", message)]
 
-    def api(self, path: str, body: object = None) -> Any:
-        """The server's own word, past the page."""
+    def api(self, path: str, body: object = None, method: str | None = None, key: str = "") -> Any:
+        """The server's own word, past the page; None where it says 404."""
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"})
-        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
-            return json.load(response)
+        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
+        request = urllib.request.Request(self.base + path, data, headers, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+                return json.loads(response.read() or b"null")
+        except urllib.error.HTTPError as error:
+            if error.code != 404:
+                raise
+            return None
 
 
 @pytest.fixture(scope="session")
@@ -142,9 +223,19 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 # The browser is asked for first: where there is none, no server need start.
 @pytest.fixture(scope="session")
-def visitor(chromium: Any, live_server: str) -> Page:
-    """Somebody before the browser, at the address of a running Quire."""
-    return Page(chromium, live_server, ROOT / "artefacts" / "web")
+def quire(chromium: Any, tmp_path_factory: pytest.TempPathFactory, records: tuple[Path, ...]) -> Iterator[Quire]:
+    """A running Quire with `records` in the collection "default". It is asked faster than a person asks: nothing is rationed."""
+    server = Quire(tmp_path_factory.mktemp("page"), queue=2, rate=0, ask_rate=0)
+    server.start()
+    server.take_in(records, "default")
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def visitor(chromium: Any, quire: Quire) -> Page:
+    """Somebody before the browser, at the address of that Quire."""
+    return Page(chromium, quire.url, ROOT / "artefacts" / "web")
 
 
 @pytest.fixture
@@ -153,3 +244,23 @@ def page(visitor: Page) -> Page:
     visitor.look(1280)
     visitor.open()
     return visitor
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Callable[..., Any]:
+    """Runs one of the page's scripts in Node: `node(module, call, *given)` is the value of `call`, in which `it` is the module."""
+    if shutil.which("node") is None:
+        pytest.skip("node is not installed")
+    # The folder has no package.json, so a copy says that its scripts are modules.
+    shutil.copytree(ROOT / "web", tmp_path / "web")
+    (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+
+    def run(module: str, call: str, *given: object) -> Any:
+        script = tmp_path / "run.js"
+        body = f"import * as it from './web/{module}';\nconst given = {json.dumps(given)};\nconsole.log(JSON.stringify(await {call}));\n"
+        script.write_text(body, encoding="utf-8")
+        done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    return run

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
-import shutil
-import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,31 +11,15 @@ import pytest
 
 from eval import world
 
+Node = Callable[..., Any]
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 
-def node(tmp_path: Path, module: str, call: str, *given: object) -> Any:
-    """The value of `call` in a script that has imported everything from `module`; its arguments are `given`."""
-    if shutil.which("node") is None:
-        pytest.skip("node is not installed")
-    # The folder has no package.json, so a copy says that its scripts are modules.
-    shutil.copytree(ROOT / "web", tmp_path / "web", dirs_exist_ok=True)
-    (tmp_path / "package.json").write_text('{"type": "module"}', encoding="utf-8")
-    script = tmp_path / "run.js"
-    script.write_text(
-        f"import * as it from './web/{module}';\nconst given = {json.dumps(given)};\nconsole.log(JSON.stringify({call}));\n",
-        encoding="utf-8",
-    )
-    done = subprocess.run(["node", str(script)], capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+def questions(node: Node, lines: list[str], most: int = 9) -> list[str]:
+    return list(node("examples.js", "it.questionsFrom(...given)", lines, most))
 
 
-def questions(tmp_path: Path, lines: list[str], most: int = 9) -> list[str]:
-    return list(node(tmp_path, "examples.js", "it.questionsFrom(...given)", lines, most))
-
-
-def test_questions_are_made_of_lines_that_are_surely_records(tmp_path: Path):
+def test_questions_are_made_of_lines_that_are_surely_records(node: Node):
     lines = [
         "The owner of Brobo tower is Ana Bel.",
         "Pliwiovai's price is $23,890.",
@@ -50,7 +32,7 @@ def test_questions_are_made_of_lines_that_are_surely_records(tmp_path: Path):
         "The green clinic, status: delayed.",
         "Babouk train: speed 281 knots.",
     ]
-    assert questions(tmp_path, lines) == [
+    assert questions(node, lines) == [
         "Tell me the owner of Brobo tower.",
         "Tell me the price of Pliwiovai.",
         "Tell me the locker of the gray farm.",
@@ -61,7 +43,7 @@ def test_questions_are_made_of_lines_that_are_surely_records(tmp_path: Path):
     ]
 
 
-def test_every_record_of_the_reader_s_world_makes_its_own_question(tmp_path: Path):
+def test_every_record_of_the_reader_s_world_makes_its_own_question(node: Node):
     rng = random.Random(5)
     facts = [(world.entity(rng), attribute) for attribute in world.ATTRIBUTES for _ in range(4)]
     lines = [world.state(rng, thing, attribute, world.value(rng, attribute)) for thing, attribute in facts]
@@ -72,11 +54,11 @@ def test_every_record_of_the_reader_s_world_makes_its_own_question(tmp_path: Pat
     ]
     told = [f"Tell me the {attribute} of {world.definite(thing)}." for thing, attribute in facts]
     which = [f"Which {attribute} does {world.definite(thing)} have?" for thing, attribute in facts]
-    assert questions(tmp_path, lines, len(lines)) == told
-    assert questions(tmp_path, rows, len(rows)) == which
+    assert questions(node, lines, len(lines)) == told
+    assert questions(node, rows, len(rows)) == which
 
 
-def test_prose_makes_no_question(tmp_path: Path):
+def test_prose_makes_no_question(node: Node):
     prose = [
         "Notes for a neighbour who has just bought a hive.",
         "The city of Paris is lovely in spring.",
@@ -94,7 +76,7 @@ def test_prose_makes_no_question(tmp_path: Path):
     prose += [line for path in samples for line in path.read_text(encoding="utf-8").splitlines()]
     rng = random.Random(6)
     prose += [world.filler(rng) for _ in range(200)]
-    assert questions(tmp_path, prose) == []
+    assert questions(node, prose) == []
 
 
 @pytest.mark.parametrize(
@@ -108,6 +90,6 @@ def test_prose_makes_no_question(tmp_path: Path):
         ({}, "", "default"),
     ],
 )
-def test_without_a_name_in_the_address_a_collection_with_documents_opens(tmp_path: Path, held: dict[str, int], last: str, opened: str):
+def test_without_a_name_in_the_address_a_collection_with_documents_opens(node: Node, held: dict[str, int], last: str, opened: str):
     listed = [{"name": name, "documents": count} for name, count in held.items()]
-    assert node(tmp_path, "shelves.js", "it.firstToOpen(...given)", listed, last) == opened
+    assert node("shelves.js", "it.firstToOpen(...given)", listed, last) == opened
