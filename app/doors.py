@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .closing import Closing
 from .entrance import Entrance
-from .errors import AppError, RequestTooLarge, RequestTooSlow, Unauthorized
+from .errors import AppError, MethodNotAllowed, RequestTooLarge, RequestTooSlow, Unauthorized
 from .logs import REQUEST
 from .replies import reply, reply_internal
 from .scopes import UPLOADS, Place, place
@@ -169,6 +169,8 @@ def _reply(error: AppError) -> Response:
     response = reply(error)
     if isinstance(error, Unauthorized):
         response.headers["www-authenticate"] = "Bearer"
+    if isinstance(error, MethodNotAllowed):
+        response.headers["allow"] = error.allow
     if isinstance(error, RequestTooSlow):
         response.headers["connection"] = "close"
     return response

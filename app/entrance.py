@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
 
-from .errors import BadKeys, Forbidden, ForeignHost, ForeignOrigin, TooManyRequests, Unauthorized
+from .errors import BadKeys, Forbidden, ForeignHost, ForeignOrigin, MethodNotAllowed, NotFound, TooManyRequests, Unauthorized
 from .keys import Key, KeyRing
 from .rates import Buckets, Recent, neighbourhood
 from .scopes import ANSWERS, Place
@@ -41,7 +41,8 @@ class Entrance:
         self._guesses, self._good = Buckets(GUESSES_A_MINUTE, GUESSES), Recent()
 
     def admit(self, method: str, at: Place, headers: Headers, address: str) -> Caller:
-        """Raises ForeignHost, ForeignOrigin, Unauthorized, Forbidden, TooManyRequests, and BadKeys where the file of keys is damaged."""
+        """Raises ForeignHost, ForeignOrigin, Unauthorized, NotFound, MethodNotAllowed, Forbidden, TooManyRequests, and BadKeys where the
+        file of keys is damaged."""
         locked = self._locked()
         self._check_host(headers, locked)
         self.check_origin(method, headers)
@@ -49,8 +50,12 @@ class Entrance:
             return Caller("", "")
         where = neighbourhood(address)
         key = self._key(headers, where) if locked else None
-        # A path that is nobody's tells whoever has a key that it is, and nothing to others.
-        if key is not None and at.scope is not None and at.scope not in key.scopes:
+        if key is not None and at.scope is None:
+            # Not left to the application: what it might make of the path nobody has looked at.
+            if at.allow:
+                raise MethodNotAllowed(f"{at.template} does not take {method[:20]}", at.allow)
+            raise NotFound("there is nothing at this address")
+        if key is not None and at.scope not in key.scopes:
             raise Forbidden(f"this key has {', '.join(key.scopes)}, and {at.template} needs {at.scope}; use a key with that scope")
         caller = Caller(key.id, f"key {key.id}") if key else Caller("", f"address {where}")
         self._count(self._requests, caller, "requests", "rate")

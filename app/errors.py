@@ -12,6 +12,8 @@ AppError
 ├── BadSettings        a setting of that name or value there is not
 ├── RemoteRefused      serving beyond this machine without an API key
 ├── Unauthorized       no key, or none that is known
+├── NotFound           an address that is in no table of routes
+├── MethodNotAllowed   a method that an address does not take; `allow` are those that it does
 ├── Forbidden          a key whose scopes do not cover the request
 ├── TooManyRequests    more requests a minute than `rate` or `ask_rate`, or too many wrong keys; come back in `retry_after` seconds
 ├── RequestTooSlow     a request of which nothing came for `body_seconds`
@@ -98,6 +100,16 @@ class Unauthorized(AppError):
     pass
 
 
+class NotFound(AppError):
+    pass
+
+
+class MethodNotAllowed(AppError):
+    def __init__(self, message: str, allow: str) -> None:
+        super().__init__(message)
+        self.allow = allow
+
+
 class Forbidden(AppError):
     pass
 
@@ -170,6 +182,8 @@ TABLE: dict[type[Exception], Row] = {
     BadSettings: Row(500, WRONG_USE),
     RemoteRefused: Row(500, WRONG_USE),
     Unauthorized: Row(401, WRONG_USE),
+    NotFound: Row(404, NOT_FOUND),
+    MethodNotAllowed: Row(405, WRONG_USE),
     Forbidden: Row(403, WRONG_USE),
     TooManyRequests: Row(429, TRY_LATER),
     RequestTooSlow: Row(408, TRY_LATER),
@@ -219,6 +233,7 @@ TABLE: dict[type[Exception], Row] = {
     cache.TapMismatch: Row(503, INSTALLATION),
     cache.TemplateError: Row(503, INSTALLATION),
     cache.IdentityMismatch: Row(409, CONFLICT),
+    cache.StoreTooNew: Row(503, INSTALLATION),
     cache.CacheMiss: Row(409, STORAGE),
     cache.CorruptCache: Row(409, STORAGE),
     cache.StoreUnwritable: Row(507, STORAGE),

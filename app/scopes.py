@@ -1,7 +1,7 @@
 """A method and a path go in; the route's template and what a key needs for it come out. This table is the only place that decides it.
 
-A route that is not in the table is nobody's: the doors do not let a request through that they cannot place, and a test holds the table
-against the application's own routes. The templates are also what logs and metrics say of a request: ids in paths may be secrets.
+A route that is not in the table is nobody's: where keys are in force the doors let no request through that they cannot place, and a test
+holds the table against the application's own routes. The templates are also what logs and metrics say of a request: ids in paths may be secrets.
 """
 
 from __future__ import annotations
@@ -61,10 +61,12 @@ UPLOADS = frozenset(["/v1/documents", "/v1/documents/text"])
 
 @dataclass(frozen=True)
 class Place:
-    """Where a request belongs: its route's template, and the scope it needs; UNKNOWN and None where there is no such route."""
+    """Where a request belongs: its route's template, and the scope it needs; UNKNOWN and None where there is no such route. `allow`: the
+    methods that the address takes, where this is none of them."""
 
     template: str
     scope: str | None
+    allow: str = ""
 
     @property
     def public(self) -> bool:
@@ -80,10 +82,12 @@ for (_method, _template), _scope in ROUTES.items():
 
 def place(method: str, path: str) -> Place:
     """The first route that fits, in the table's order. A method that a known route does not take has its template and no scope."""
-    wanted, template = "GET" if method == "HEAD" else method, UNKNOWN
+    wanted, template, methods = "GET" if method == "HEAD" else method, UNKNOWN, set[str]()
     for pattern, name, scopes in _PATTERNS:
-        if pattern.fullmatch(path):
+        # As Starlette's router matches, to the letter: `$` also stands before a last newline, and what is routed must have been placed.
+        if pattern.match(path):
             if wanted in scopes:
                 return Place(name, scopes[wanted])
             template = name if template == UNKNOWN else template
-    return Place(template, None)
+            methods.update(scopes)
+    return Place(template, None, ", ".join(sorted(methods)))

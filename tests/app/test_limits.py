@@ -133,7 +133,24 @@ def test_no_key_is_ever_logged(tmp_path, caplog):
 def test_a_path_that_is_nobodys_is_told_to_whoever_has_a_key(tmp_path):
     headers, ours = key(tmp_path, "ask"), client(tmp_path)
     assert ours.get("/v1/secret").status_code == 401
-    assert ours.get("/v1/secret", headers=headers).status_code == 404
+    assert told(ours.get("/v1/secret", headers=headers)) == (404, "NotFound")
+    refused = ours.put("/v1/documents/1", headers=headers)
+    assert (told(refused), refused.headers["allow"]) == ((405, "MethodNotAllowed"), "DELETE, GET")
+
+
+@pytest.mark.parametrize("path", ["/v1/documents%0A", "/v1/documents/1%0A", "/v1/documents/", "//v1/documents", "/static/../v1/documents"])
+@pytest.mark.parametrize("method", ["POST", "DELETE"])
+def test_no_spelling_of_a_path_leads_past_its_scope(tmp_path, method, path):
+    headers, reached = key(tmp_path, "read"), []
+
+    async def inner(request: Request) -> PlainTextResponse:
+        reached.append(request.url.path)
+        return PlainTextResponse("")
+
+    routes = [Route(template, inner, methods=["POST", "DELETE"]) for template in ("/v1/documents", "/v1/documents/{document}")]
+    ours = TestClient(Starlette(routes=routes, middleware=[Middleware(Doors, settings=Settings(home=tmp_path))]))
+    assert ours.request(method, path, headers=headers).status_code in (403, 404, 405)
+    assert not reached
 
 
 def test_a_body_is_not_read_before_the_key_is_known(tmp_path):

@@ -54,6 +54,7 @@ def test_nothing_that_changes_or_tells_what_documents_say_is_public():
         ("PATCH", "/v1/jobs", "/v1/jobs", None),
         ("GET", "/v1/documents/a/b", UNKNOWN, None),
         ("GET", "/v1/documents/a\nb", "/v1/documents/{document}", "read"),
+        ("POST", "/v1/documents\n", "/v1/documents", "write"),
         ("GET", "/v1//ask", UNKNOWN, None),
         ("GET", "/V1/ask", UNKNOWN, None),
         ("POST", "/v1/ask/", UNKNOWN, None),
