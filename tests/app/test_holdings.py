@@ -50,11 +50,12 @@ def test_a_count_that_is_fresh_is_not_made_again_and_a_change_is_seen(house, mon
 
 
 def test_a_long_walk_is_made_beside_and_nobody_waits_for_it(house, monkeypatch):
-    let_go, walks = threading.Event(), []
+    let_go, second, walks = threading.Event(), threading.Event(), []
 
     def slow(workshop):
         walks.append(threading.current_thread().name)
         if len(walks) > 1:
+            second.set()
             assert let_go.wait(30)
         return replace(holdings.Held(), total=len(walks))
 
@@ -63,5 +64,6 @@ def test_a_long_walk_is_made_beside_and_nobody_waits_for_it(house, monkeypatch):
         monkeypatch.setattr(holdings, name, value)
     held = Holdings(house.workshop)
     assert [held.now().total for _ in range(3)] == [1, 1, 1]
+    assert second.wait(30)
     let_go.set()
     assert walks[1] == "quire-holdings"
