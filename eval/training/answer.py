@@ -1,7 +1,7 @@
 """Stage two: lessons and an eye that sees in; a reader that answers out.
 
-The eye's first half is frozen, so each page is looked at once and its features serve many steps; the merger and the tower move. Joint
-training of eye and tower made reading worse and steps many times dearer.
+The eye's first half is frozen, so each page is looked at once and its features serve many steps; the merger and the tower move. With
+`moving` the whole eye learns on, too, and steps are some three times dearer; without the naming loss that made reading worse.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .curriculum import Curriculum
 from .lessons import Course, Lesson, Transcript, draw_lesson, questions, transcribe
 from .loop import optimisers
 from .model import Eye, Size, positions
-from .pages import Press
+from .pages import Press, Sheet
 from .see import PieceHead, share
 from .tokenizer import Mark
 
@@ -38,8 +38,8 @@ _CONTEXT_WEIGHT = 0.3
 @dataclass(frozen=True)
 class AnswerOptions:
     """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, naming: weights
-    of the guide's and the pieces' losses beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0: none); rate,
-    muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
+    of the guide's and the pieces' losses beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0: none); moving:
+    the eye's first half moves, too; rate, muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
     """
 
     batch: int = 16
@@ -48,6 +48,7 @@ class AnswerOptions:
     guidance: float = 0.5
     naming: float = 0.5
     binding: float = 0.0
+    moving: bool = False
     rate: float = 2e-3
     muon_rate: float = 0.02
     exam: int = 24
@@ -91,7 +92,7 @@ class Answer:
         self.trained = [
             *self.tower.parameters(),
             *net.lm_head.parameters(),
-            *self.eye.second_half(),
+            *(self.eye.tower.parameters() if options.moving else self.eye.second_half()),
             *self.pieces.parameters(),
             *(self.binding.head.parameters() if self.binding else ()),
         ]
@@ -102,7 +103,8 @@ class Answer:
 
     def take(self, lessons: list[Lesson]) -> None:
         """Look at new lessons and put them into the pool, out of which the oldest go."""
-        self._look(lessons)
+        if not self.options.moving:
+            self._look(lessons)
         self.pool = [*self.pool, *lessons][-_POOL * self.options.batch :]
 
     def learn(self, drawn: list[Lesson], rng: Random) -> tuple[Tensor, dict[str, float]]:
@@ -111,12 +113,17 @@ class Answer:
         transcripts = [transcribe(lesson, questions(rng, lesson), self.press.vocabulary) for lesson in lessons]
         gaps = [lesson.course.gap for lesson in lessons]
         batch = Batch.of(transcripts, [with_gaps(t, rng, gap) for t, gap in zip(transcripts, gaps, strict=True)], self.device)
-        embeddings, tokens = self.embed(batch, lessons)
+        if self.options.moving:
+            features = self._seen([sheet for lesson in lessons for sheet in lesson.flat()])
+        else:
+            features = [feature for lesson in lessons for feature in lesson.features]
+        embeddings, tokens = self.embed(batch, features)
         named, pieces_right = torch.zeros((), device=self.device), math.nan
         if tokens is not None:
             labels = torch.from_numpy(np.concatenate([sheet.pieces for lesson in lessons for sheet in lesson.flat()])).to(self.device)
-            # A third of the tokens is enough to keep the names; all of them would cost as much as the tower.
-            some = torch.randperm(len(tokens))[: max(1, len(tokens) // 3)].to(self.device)
+            # A third of the tokens is enough to keep the names, where the eye is not to learn; all of them would cost as much as the tower.
+            few = len(tokens) if self.options.moving else max(1, len(tokens) // 3)
+            some = torch.randperm(len(tokens))[:few].to(self.device)
             named, right_pieces = self.pieces.loss(tokens[some], self.tower.embed_tokens.weight, labels[some])
             pieces_right = share(right_pieces, labels[some])
         self.guide.aim(*batch.aims(transcripts))
@@ -147,21 +154,23 @@ class Answer:
             **heard,
         }
 
-    def embed(self, batch: Batch, lessons: Sequence[Lesson]) -> tuple[Tensor, Tensor | None]:
-        """The batch's embeddings [batch, length, hidden], visual tokens in their places, and those tokens [n, hidden] (None: no images)."""
+    def embed(self, batch: Batch, features: Sequence[Tensor]) -> tuple[Tensor, Tensor | None]:
+        """The batch's embeddings [batch, length, hidden], visual tokens in their places, and those tokens [n, hidden] (None: no images).
+
+        `features` are those of all its sheets, in their order.
+        """
         embeddings = self.tower.embed_tokens(batch.ids)
-        features = [feature for lesson in lessons for feature in lesson.features]
         if not features:
             return embeddings, None
-        tokens = self.eye.merge(torch.cat(features).float())
+        tokens = self.eye.merge(torch.cat([feature.float() for feature in features]))
         return embeddings.masked_scatter((batch.ids == Mark.IMAGE)[..., None], tokens.to(embeddings.dtype)), tokens
 
     def exam(self) -> dict[str, float]:
         """Exact match on each paper, and how seldom a question that has an answer is refused."""
         if self._papers is None:
             self._papers = {paper: exam.questions(paper, self.options.exam, self.press) for paper in exam.PAPERS}
-            for answered in self._papers.values():
-                self._look([lesson for lesson, _ in answered])
+        for answered in self._papers.values():
+            self._look([lesson for lesson, _ in answered if self.options.moving or not lesson.features])
         self.net.eval()
         marks, refused = {}, []
         for paper, answered in self._papers.items():
@@ -184,15 +193,18 @@ class Answer:
 
     @torch.no_grad()
     def _look(self, lessons: Sequence[Lesson]) -> None:
-        sheets = [(lesson, sheet) for lesson in lessons for sheet in lesson.flat()]
+        found = iter(self._seen([sheet for lesson in lessons for sheet in lesson.flat()]))
+        for lesson in lessons:
+            # Half precision halves the pool's memory; the features are normalised, so nothing is lost that training would notice.
+            lesson.features = [next(found).half() for _ in lesson.flat()]
+
+    def _seen(self, sheets: Sequence[Sheet]) -> list[Tensor]:
+        """What the eye sees of each sheet, before the merger: [n, eye]."""
         if not sheets:
-            return
-        patches = torch.from_numpy(np.concatenate([sheet.patches for _, sheet in sheets])).to(self.device)
-        features, _ = self.eye.look(patches, [sheet.grid for _, sheet in sheets])
-        # Half precision halves the pool's memory; the features are normalised, so nothing is lost that training would notice.
-        parts = torch.split(features.half(), [len(sheet.patches) for _, sheet in sheets])
-        for (lesson, _), feature in zip(sheets, parts, strict=True):
-            lesson.features.append(feature)
+            return []
+        patches = torch.from_numpy(np.concatenate([sheet.patches for sheet in sheets])).to(self.device)
+        features, _ = self.eye.look(patches, [sheet.grid for sheet in sheets])
+        return list(torch.split(features, [len(sheet.patches) for sheet in sheets]))
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def mark(stage: Answer, answered: Sequence[tuple[Lesson, list[Query]]]) -> tuple
     for lesson, queries in answered:
         transcripts = [transcribe(lesson, [query], stage.press.vocabulary) for query in queries]
         batch = Batch.of(transcripts, [positions(t.segments) for t in transcripts], stage.device)
-        embeddings, _ = stage.embed(batch, [lesson] * len(queries))
+        embeddings, _ = stage.embed(batch, lesson.features * len(queries))
         hidden = stage.tower(inputs_embeds=embeddings, position_ids=batch.positions, use_cache=False).last_hidden_state
         for i in range(len(queries)):
             rows = batch.answers[i].nonzero()[:, 0]

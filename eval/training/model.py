@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from transformers import Glm4vConfig, Glm4vForConditionalGeneration
 
+from . import packed
 from .tokenizer import Mark
 
 # The eye looks at patches of 8 px; 2 x 2 of them are one visual token (a cell of 16 px, as the page style has it).
@@ -107,6 +108,8 @@ class Eye:
 
     def __init__(self, net: Glm4vForConditionalGeneration) -> None:
         self.tower: Any = net.model.visual
+        if next(net.parameters()).device.type == "cuda":
+            packed.install(self.tower)
         self._features: Tensor | None = None
         self.tower.post_layernorm.register_forward_hook(self._keep)
 

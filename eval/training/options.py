@@ -88,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="start from this checkpoint (answer: out/see.safetensors is the default); see and all: or from a reader's directory",
     )
+    top.add_argument("--moving", action="store_true", default=None, help="answer: the eye's first half moves, too")
     for name, says in _COUNTS.items():
         top.add_argument(f"--{name}", type=int, metavar="N", help=says)
     for name, says in _WEIGHTS.items():

@@ -125,3 +125,35 @@ def test_an_examination_marks_every_paper_and_leaves_training_on(press, tiny):
     assert all(0 <= mark <= 1 for mark in marks.values())
     assert stage.net.training
     assert stage.exam() == marks
+
+
+def test_a_moving_eye_moves_and_is_examined_as_it_is(press, tiny):
+    course = Course(shortest=3, longest=3, text=0.0, questions=1, finds=1)
+    options = AnswerOptions(batch=2, reuse=1, moving=True, exam=1, curriculum=Curriculum.of(course))
+    stage = Answer(network(tiny, 0), tiny, press, options)
+    loss, _ = step(stage, Random(0))
+    loss.backward()
+    assert all(not lesson.features for lesson in stage.pool)
+    assert stage.eye.tower.blocks[0].attn.qkv.weight.grad.abs().sum() > 0
+    stage.exam()
+    before = next(iter(stage._papers.values()))[0][0].features[0].clone()
+    with torch.no_grad():
+        stage.eye.tower.blocks[0].attn.qkv.weight.mul_(2)
+    stage.exam()
+    assert not torch.equal(before, next(iter(stage._papers.values()))[0][0].features[0])
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_half_precision_keeps_the_loss_near(press, tiny, moving):
+    # What a GPU computes in; on a CPU for a step of the tiny size alone.
+    course = Course(shortest=3, longest=3, text=0.5, questions=1, finds=1)
+    losses = []
+    for enabled in (False, True):
+        options = AnswerOptions(batch=2, reuse=1, moving=moving, binding=0.5, curriculum=Curriculum.of(course))
+        torch.manual_seed(0)
+        stage = Answer(network(tiny, 0), tiny, press, options)
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            loss, _ = step(stage, Random(0))
+        loss.backward()
+        losses.append(float(loss.detach()))
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)

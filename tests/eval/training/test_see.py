@@ -3,6 +3,7 @@
 import math
 from random import Random
 
+import pytest
 import torch
 
 from eval.records import WIDTH
@@ -71,3 +72,15 @@ def test_what_is_right_is_said_for_each_dpi(press, tiny):
     stage = See(network(tiny, 0), tiny, press, SeeOptions(batch=8))
     _, figures = stage.learn(stage.drawing(Random(1), 0.0), Random(1))
     assert {f"{what} {dpi}" for what in ("characters", "pieces") for dpi in (72, 120)} <= figures.keys()
+
+
+def test_half_precision_keeps_the_loss_near(press, tiny):
+    torch.manual_seed(0)
+    stage = See(network(tiny, 0), tiny, press, SeeOptions(batch=2))
+    pages = stage.drawing(Random(0), 0.0)
+    losses = []
+    for enabled in (False, True):
+        torch.manual_seed(1)
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            losses.append(float(stage.learn(pages, Random(0))[0].detach()))
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)
