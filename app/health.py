@@ -14,6 +14,7 @@ from . import bodies, wire
 from .closing import SAYS
 from .deps import Porch, PorchDep
 from .replies import RETRY_AFTER
+from .schema import SECONDS
 
 router = APIRouter(tags=["health"])
 # Bytes free below which nothing can be taken in safely: SQLite's journal and a page's caches need some.
@@ -26,7 +27,9 @@ async def livez() -> bodies.Alive:
     return bodies.Alive()
 
 
-@router.get("/readyz", response_model=bodies.Ready, response_model_exclude_none=True, responses={503: {"model": bodies.Ready}})
+@router.get(
+    "/readyz", response_model=bodies.Ready, response_model_exclude_none=True, responses={503: {"model": bodies.Ready, "headers": SECONDS}}
+)
 async def readyz(porch: PorchDep) -> bodies.Ready | JSONResponse:
     """The model is loaded, the home is open and can be written to, the queue of uploads works, and the server is not stopping; else 503
     with the reason."""

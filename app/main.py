@@ -20,7 +20,7 @@ from ingest.errors import IngestError
 from renderer.errors import RendererError
 from retrieval.errors import RetrievalError
 
-from . import replies
+from . import replies, schema
 from .deps import House, Porch
 from .doors import Doors
 from .entrance import Entrance
@@ -59,7 +59,9 @@ def create_app(
         await asyncio.to_thread(porch.traces.close)
 
     # No /docs: its page would load scripts from elsewhere. /openapi.json is complete.
-    app = FastAPI(title="Quire", version=_version(), lifespan=life, docs_url=None, redoc_url=None)
+    # No redirects to addresses without a slash: they would lose what was posted, and an address that there is not says so.
+    app = FastAPI(title="Quire", version=_version(), lifespan=life, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app.openapi = lambda: schema.complete(app, settings)  # type: ignore[method-assign]
     app.state.settings, app.state.porch = settings, porch
     for kind in (AppError, CacheError, IngestError, RendererError, RetrievalError, OSError):
         app.add_exception_handler(kind, replies.on_error)

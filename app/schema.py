@@ -8,7 +8,6 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from . import bodies
-from .bodies_documents import Name
 from .errors import shape
 from .scopes import place
 from .settings import Settings
@@ -29,6 +28,7 @@ TAGS = {
     "health": "For whatever watches over the server.",
 }
 SECONDS = {"Retry-After": {"description": "Seconds after which to try again.", "schema": {"type": "integer", "minimum": 0}}}
+NUMBER = {"X-Request-Id": {"description": "Names the request in the server's log.", "schema": {"type": "string"}}}
 # One example for each status; the sentence of each error says what to do.
 _EXAMPLES = {
     400: ("BadName", "the name '../a.txt' steps out of its folder with \"..\": send the file's own name"),
@@ -36,7 +36,7 @@ _EXAMPLES = {
     403: ("Forbidden", "this key cannot do that: it needs the scope write"),
     404: ("UnknownDocument", "no document 5f...: it was deleted or replaced"),
     405: ("MethodNotAllowed", "/v1/ask does not take PUT"),
-    408: ("TooSlow", "the request did not come to its end in time; send it again"),
+    408: ("RequestTooSlow", "the request did not come to its end in time; send it again"),
     409: ("IdentityMismatch", "the collection was made for another model; ingest into a new one"),
     413: ("RequestTooLarge", "the request has more bytes than its limit; send less at a time"),
     415: ("UnsupportedType", "files of this kind cannot be read"),
@@ -48,9 +48,8 @@ _EXAMPLES = {
     507: ("DiskFull", "there is no room left on the disk that holds the home"),
 }
 # What any address under /v1 may answer.
-EVERYWHERE = (400, 401, 403, 408, 413, 421, 422, 429, 500, 503)
+EVERYWHERE = (400, 401, 403, 404, 405, 408, 413, 421, 422, 429, 500, 503)
 EVENTS: dict[str, Any] = {"schema": {"type": "string", "description": "Server-sent events; comments are heartbeats."}}
-NAME_PATH = Name
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
@@ -64,6 +63,14 @@ def problems(*codes: int) -> dict[int | str, dict[str, Any]]:
         }
         for code in codes
     }
+
+
+def _raw(code: int) -> dict[str, Any]:
+    """The same as it stands in a schema."""
+    told = dict(problems(code)[code])
+    model = told.pop("model")
+    content = {"schema": {"$ref": f"#/components/schemas/{model.__name__}"}, **told["content"]["application/json"]}
+    return {**told, "content": {"application/json": content}}
 
 
 def complete(app: FastAPI, settings: Settings) -> dict[str, Any]:
@@ -82,11 +89,10 @@ def complete(app: FastAPI, settings: Settings) -> dict[str, Any]:
         _lock(schema)
         for path in schema["paths"].values():
             for operation in path.values():
+                for code in EVERYWHERE:
+                    operation["responses"].setdefault(str(code), _raw(code))
                 for response in operation["responses"].values():
-                    response.setdefault("headers", {})["X-Request-Id"] = {
-                        "description": "Names the request in the server's log.",
-                        "schema": {"type": "string"},
-                    }
+                    response["headers"] = {**response.get("headers", {}), **NUMBER}
         app.openapi_schema = schema
     return app.openapi_schema
 
@@ -100,10 +106,11 @@ def _limit(models: dict[str, Any], paths: dict[str, Any], settings: Settings) ->
     }
     for (model, field), limit in most.items():
         models[model]["properties"][field]["maxLength"] = limit
-    form = paths["/v1/documents"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]["properties"]
+    files = paths["/v1/documents"]["post"]["requestBody"]
+    form = files["content"]["multipart/form-data"]["schema"]["properties"]
     form["files"]["maxItems"] = settings.request_files
     form["files"]["items"]["maxLength"] = int(settings.file_bytes)
-    paths["/v1/documents"]["post"]["requestBody"]["description"] = (
+    files["description"] = (
         f"{int(settings.file_bytes):,} bytes a file, {int(settings.upload_bytes):,} bytes and {settings.request_files} files a request."
     )
 
