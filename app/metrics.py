@@ -72,7 +72,7 @@ class Metrics:
             self._read.labels(page.tier).inc(page.bytes_read)
             if page.patch is not None:
                 self._patches.labels(page.patch.match).inc()
-            elif getattr(page, "note", ""):
+            elif page.note:
                 self._patches.labels("passed over").inc()
 
     def failed(self, kind: str) -> None:

@@ -1,5 +1,7 @@
 """Metrics: what a house has done, in numbers whose labels are closed sets."""
 
+from dataclasses import replace
+
 import pytest
 from prometheus_client import generate_latest
 
@@ -35,6 +37,13 @@ def test_an_answer_counts_its_pages_by_tier_and_its_time_by_part():
     assert value(metrics, "quire_first_token_seconds_bucket", part="plan", le="0.001") == 1
     assert value(metrics, "quire_first_token_seconds_bucket", part="first_token", le="0.25") == 0
     assert value(metrics, "quire_first_token_seconds_bucket", part="first_token", le="0.5") == 1
+
+
+def test_a_patch_that_was_passed_over_is_counted_as_that():
+    metrics = Metrics()
+    told = answer(tiers=("ram", "ram"))
+    metrics.answered(replace(told, provenance=(replace(told.provenance[0], note="its file is damaged"), told.provenance[1])))
+    assert value(metrics, "quire_patches_total", use="passed over") == 1
 
 
 def test_an_answer_that_was_stopped_is_cancelled_and_no_measure_of_speed():
