@@ -111,20 +111,28 @@ def print_pages(pages: Sequence[Sequence[str]], dpis: Sequence[int], press: Pres
 
 
 def find(rng: Random, lines: Sequence[str]) -> Query:
-    """Continue a line of the page: the densest practice in finding and copying that a page can give."""
-    line = rng.choice(lines)
-    words = line.strip().split(" ")
-    if len(words) < 3:
-        return Query(f"Find: {words[0]}", line.strip(), 1, line)
-    cut = rng.randint(1, len(words) - 2)
-    first = rng.randint(0, cut - 1)
-    return Query("Find: " + " ".join(words[first:cut]), " ".join(words[cut:]), 1, line)
+    """Continue a line of the context: the densest practice in finding and copying that a page can give.
+
+    The words that are given stand in one line alone, if a few draws find such words: two lines that might be meant teach to guess.
+    """
+    for _ in range(12):
+        line = rng.choice(lines)
+        words = line.strip().split(" ")
+        if len(words) < 3:
+            given, rest = words[0], line.strip()
+        else:
+            cut = rng.randint(1, len(words) - 2)
+            given, rest = " ".join(words[rng.randint(0, cut - 1) : cut]), " ".join(words[cut:])
+        if sum(f" {given} " in f" {other.strip()} " for other in lines) == 1:
+            break
+    return Query(f"Find: {given}", rest, 1, line)
 
 
 def questions(rng: Random, lesson: Lesson) -> list[Query]:
     """Those of the lesson's questions that are asked this time, in random order, "Find" tasks among them."""
     chosen = rng.sample(lesson.queries, lesson.asked)
-    chosen += [find(rng, rng.choice(lesson.pages)) for _ in range(lesson.course.finds)]
+    lines = [line for page in lesson.pages for line in page]
+    chosen += [find(rng, lines) for _ in range(lesson.course.finds)]
     rng.shuffle(chosen)
     return chosen
 

@@ -91,3 +91,10 @@ def test_pages_are_alike_or_drawn_each_at_its_own_dpi(press):
     alike, mixed = (draw_lesson(Random(0), Course(alike=share, **heights), press) for share in (1.0, 0.0))
     assert len({sheet.grid for sheet in alike.flat()}) == 1
     assert len({sheet.grid for sheet in mixed.flat()}) == 2
+
+
+def test_a_find_gives_words_of_one_line_alone_where_it_can():
+    lines = ["The owner of Brobo tower is Dupu Hiovin.", "The owner of Clifai is Dupu Plimai.", "Clifai has price $300."]
+    for seed in range(40):
+        given = find(Random(seed), lines).question.removeprefix("Find: ")
+        assert sum(f" {given} " in f" {line} " for line in lines) == 1
