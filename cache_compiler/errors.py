@@ -7,6 +7,7 @@ CacheError
 │   ├── TapMismatch         the self-check failed: what the hook reads is not the key before rotation
 │   └── TemplateError       the chat template does not give one prefix and one unit an image
 ├── IdentityMismatch        the store was made by another model, style, template, ... (the message names the field)
+│   └── StoreTooNew         the store was written by a newer version
 ├── CacheMiss               no cache for that page at that DPI
 ├── CorruptCache            a cache file whose bytes are not those that were written
 ├── StoreUnwritable         the store's folder cannot be written
@@ -53,6 +54,10 @@ class IdentityMismatch(CacheError):
     def __init__(self, message: str, field: str = "", stored: str = "", loaded: str = "") -> None:
         super().__init__(message)
         self.field, self.stored, self.loaded = field, stored, loaded
+
+
+class StoreTooNew(IdentityMismatch):
+    pass
 
 
 class CacheMiss(CacheError):

@@ -13,7 +13,7 @@ from .backbone import Backbone
 from .errors import IdentityMismatch
 from .weights import weights_digest
 
-# Grows when a file that the store writes could no longer be read as it was meant.
+# Grows when a file that the store writes could no longer be read as it was meant; `formats.CHANGES` then says how the files of before become so.
 STORE_FORMAT = "1"
 
 # What a configuration says of where and by whom it was saved.

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from .errors import CacheMiss, CorruptCache, IdentityMismatch
 from .files import write_atomic
+from .formats import bring_up
 from .identity import Identity
 from .keys import image_key, is_image_key
 from .patch_store import PatchStore
@@ -37,9 +38,13 @@ class CacheStore:
     def __init__(self, root: Path, identity: Identity, ram_bytes: int = 0) -> None:
         """Open or create the folder of `identity` under `root`.
 
+        A store of an earlier format is brought up; `before` are the identities it may have had.
+
         Raises:
+            StoreTooNew: there is one of a newer format; it is not touched.
             IdentityMismatch: the folder holds caches of something else (a copied or edited store).
         """
+        self.before = bring_up(root, identity)
         self.identity = identity
         self.folder = root / identity.fingerprint[:16]
         self.ram = RamLayer[Canonical](ram_bytes - ram_bytes // _PATCHES)

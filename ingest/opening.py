@@ -54,5 +54,7 @@ def open_workshop(
         ocr=ocr,
         disk_bytes=disk_bytes,
     )
+    for before in workshop.store.before:
+        workshop.catalogue.change_identity(before.as_mapping(), identity.as_mapping())
     finish_removals(workshop)
     return workshop

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from . import content, documents, jobs
 from .errors import EmbedderMismatch
@@ -60,6 +60,14 @@ class Catalogue(Ledger):
             content.collection(connection, name)
             connection.execute("UPDATE collections SET pinned = ? WHERE name = ?", (int(pinned), name))
             return content.collection(connection, name)
+
+    def change_identity(self, before: Mapping[str, str], after: Mapping[str, str]) -> int:
+        """Collections that were made under one identity are made under another one now: their store was brought up. Returns how many."""
+        with self._connections.write() as connection:
+            changed = documents.change_identity(connection, before, after)
+            for name in changed:
+                _grow(connection, name)
+        return len(changed)
 
     def delete_collection(self, name: str) -> tuple[tuple[Receipt, ...], Forgotten]:
         """Remove the collection with all its documents, a receipt for each, and with all its jobs that brought none of them: those that

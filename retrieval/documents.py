@@ -70,6 +70,14 @@ def add_collection(connection: sqlite3.Connection, row: CollectionRow) -> None:
     )
 
 
+def change_identity(connection: sqlite3.Connection, before: Mapping[str, str], after: Mapping[str, str]) -> list[str]:
+    """The names of the collections that had the identity `before`."""
+    old, new = _canonical(dict(before)), _canonical(dict(after))
+    names = [row[0] for row in connection.execute("SELECT name FROM collections WHERE identity = ?", (old,))]
+    connection.execute("UPDATE collections SET identity = ? WHERE identity = ?", (new, old))
+    return names
+
+
 def _check(connection: sqlite3.Connection, row: DocumentRow, chunks: Sequence[Chunk], pages: Sequence[PageRow]) -> None:
     """Say in words what a constraint of the tables would only say by its name."""
     taken = content.document_named(connection, row.collection, row.name)
