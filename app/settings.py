@@ -139,10 +139,8 @@ class Settings(BaseSettings):
     unpacked_bytes: ByteSize = _size(Limits.unpacked_bytes, "What a container (DOCX, XLSX, EPUB, zip) may unpack to.")
     parse_seconds: float = Field(Limits.parse_seconds, gt=0, le=86_400, description="Seconds that a file's parser may take.")
     parse_memory: ByteSize = _size(Limits.parse_memory, "Memory that a file's parser may take.")
-    image_pixels: int = Field(
-        getattr(Limits, "image_pixels", 50_000_000), ge=1, description="Pixels of one picture, or of one scanned page."
-    )
-    archive_members: int = Field(getattr(Limits, "archive_members", 1000), ge=1, description="Files that an archive (zip) may hold.")
+    image_pixels: int = Field(Limits.image_pixels, ge=1, description="Pixels of one picture, or of one scanned page.")
+    archive_members: int = Field(Limits.archive_members, ge=1, description="Files that an archive (zip) may hold.")
     # Behind file_bytes, for it follows that one: whoever raises the one limit and not the other would still be refused.
     upload_bytes: ByteSize = Field(
         default_factory=lambda data: data.get("file_bytes", ByteSize(Limits.file_bytes)),
