@@ -21,7 +21,8 @@ from .errors import AppError, BadKeys
 from .health import ROOM
 from .keys import KeyRing
 from .options import overrides
-from .settings import Settings, file_of, sift_file, strangers, told
+from .settings import Settings
+from .sources import file_of, sift_file, strangers, told
 
 SOME_PROBLEM = 1
 

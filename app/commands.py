@@ -162,7 +162,8 @@ def key(args: argparse.Namespace) -> int:
 
 def config(args: argparse.Namespace) -> int:
     from . import printed
-    from .settings import PREFIX, origins, strangers
+    from .settings import PREFIX
+    from .sources import origins, strangers
 
     if args.act == "check":
         from .check import check as run_check

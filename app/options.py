@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .settings import PREFIX, Settings, read_settings
+from .settings import PREFIX, Settings
+from .sources import read_settings
 
 # Every command reads a home; those that load a model need the rest.
 HOME = ("home", "config")

@@ -1,24 +1,18 @@
-"""Command line, environment (QUIRE_*), a TOML file and defaults go in, in that order of strength; one frozen `Settings` comes out."""
+"""Everything that can be set, with its bounds, its default and a sentence. Where values come from is `sources.py`."""
 
 from __future__ import annotations
 
-import difflib
-import os
-import tomllib
-from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import ByteSize, Field, ValidationError, field_validator, model_validator
+from pydantic import ByteSize, Field, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from ingest.policy import Policy
 from ingest.types import Limits
-
-from .errors import BadSettings
 
 PREFIX = "QUIRE_"
 FILE = "quire.toml"
@@ -204,95 +198,11 @@ class _File(PydanticBaseSettingsSource):
     """The TOML file, found through what the command line and the environment said of `config` and `home`."""
 
     def __call__(self) -> dict[str, Any]:
+        from .sources import read_file  # it knows the settings, which must be there first
+
         said = self.current_state
         path = Path(said["config"]) if said.get("config") else Path(said.get("home") or "~/.quire") / FILE
         return read_file(path.expanduser(), named=bool(said.get("config")))
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError  # the base class asks for it; the whole file is read at once above
-
-
-def read_file(path: Path, named: bool) -> dict[str, Any]:
-    """The settings in a TOML file. `named`: somebody asked for this file, so it must be there.
-
-    Raises BadSettings: no such file, no TOML, or a key that is no setting.
-    """
-    found, problems = sift_file(path, named)
-    if problems:
-        raise BadSettings(problems[0])
-    return found
-
-
-def sift_file(path: Path, named: bool) -> tuple[dict[str, Any], list[str]]:
-    """The file's keys that are settings, and a sentence for everything else that is wrong with it."""
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}, [f"{path}: there is no such settings file"] if named else []
-    except (OSError, ValueError) as error:
-        return {}, [f"{path}: {error}"]
-    problems = []
-    for key in list(found):
-        # A file that is found through the home cannot say where the home is.
-        if key not in Settings.model_fields or key == "config" or (key == "home" and not named):
-            del found[key]
-            close = difflib.get_close_matches(key, Settings.model_fields, n=1)
-            hint = f"did you mean {close[0]!r}? " if close and close[0] != key else ""
-            problems.append(f"{path}: {key!r} is not a setting of this file; {hint}`quire config` lists them all")
-    return found, problems
-
-
-def read_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
-    """Settings with the command line's `overrides` (None: not given). Raises BadSettings, naming the setting, its value and its source."""
-    given = {name: value for name, value in (overrides or {}).items() if value is not None}
-    try:
-        return Settings(**given)
-    except ValidationError as error:
-        raise BadSettings(told(error, given)[0][1]) from None
-
-
-def told(error: ValidationError, given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each problem as the setting's name ("": it is of several) and a sentence with value and source."""
-    problems = []
-    for problem in error.errors(include_url=False):
-        name, message = str(problem["loc"][0]) if problem["loc"] else "", problem["msg"].removeprefix("Value error, ")
-        if name:
-            problems.append((name, f"{name} = {problem['input']!r} ({_source(name, given)}): {message}"))
-        else:
-            problems.append(("", f"the settings do not fit together: {message}"))
-    return problems
-
-
-def origins(settings: Settings, overrides: Mapping[str, Any] | None = None) -> dict[str, str]:
-    """For every setting, where its value came from: "command line", "QUIRE_...", the file's path, or "default"."""
-    given = {name: value for name, value in (overrides or {}).items() if value is not None}
-    in_file = read_file(settings.file, named=settings.config is not None)
-
-    def origin(name: str) -> str:
-        found = _source(name, given)
-        return found if found != "file" else str(settings.file) if name in in_file else "default"
-
-    return {name: origin(name) for name in Settings.model_fields}
-
-
-def file_of(given: Mapping[str, Any]) -> tuple[Path, bool]:
-    """Where the settings file is looked for, by command line and environment alone, and whether somebody named it."""
-
-    def said(name: str) -> str | None:
-        return given.get(name) or os.environ.get(PREFIX + name.upper()) or None
-
-    config = said("config")
-    return (Path(config) if config else Path(said("home") or "~/.quire") / FILE).expanduser(), config is not None
-
-
-def strangers(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Variables that begin with QUIRE_ and are no setting: most often a slip of the pen."""
-    names = {PREFIX + name.upper() for name in Settings.model_fields} | {PREFIX + "DEBUG"}
-    return sorted(name for name in environ if name.startswith(PREFIX) and name not in names)
-
-
-def _source(name: str, given: Mapping[str, Any]) -> str:
-    """The strongest source that may have set `name`; "file" where neither the command line nor the environment did."""
-    if name in given:
-        return "command line"
-    return PREFIX + name.upper() if os.environ.get(PREFIX + name.upper()) else "file"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.errors import BadSettings
-from app.settings import PREFIX, Settings, origins, read_settings, strangers
+from app.settings import PREFIX, Settings
+from app.sources import origins, read_settings, strangers
 from ingest.policy import Policy
 from ingest.types import Limits
 
