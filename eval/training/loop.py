@@ -25,6 +25,7 @@ from .muon import Muon
 from .team import Team
 
 WARM_UP = 100  # steps
+_LONGEST = 120.0  # seconds
 # The rate falls linearly over the last 60 % of the allowance, to 5 %.
 _FALL, _FLOOR = 0.6, 0.05
 
@@ -140,11 +141,11 @@ def train(
             for _ in range(first, at.step):
                 stage.take(next(drawn))
         # The clock stands while what the stage remembers is drawn again.
-        clock.start()
+        clock.tick()
         while not stop and allowance.spent(at.step, seconds) < 1:
             _set_rates(stage.optimisers, rates, at.step, allowance.spent(at.step, seconds))
             recent.append(_step(stage, next(drawn), generator(seed, stage.name, at.step, team.rank, "learn"), team))
-            stop, seconds = team.agree(stopping.is_set(), clock.seconds)
+            stop, seconds = team.agree(stopping.is_set(), clock.tick())
             at = replace(at, step=at.step + 1, seconds=seconds)
             if team.leads and at.step % habits.report_every == 0:
                 report(_line(at, recent))
@@ -163,18 +164,21 @@ def train(
 
 
 class _Clock:
-    """Seconds of training, those of the runs before included."""
+    """Seconds of training, those of the runs before included. It is read once a step.
+
+    What is longer than `_LONGEST` is no step: the process was stopped for a while (SIGSTOP) or the machine slept, and that is not training.
+    """
 
     def __init__(self, seconds: float) -> None:
-        self._before = seconds
-        self._began: float | None = None
+        self.seconds = seconds
+        self._last = math.inf
 
-    def start(self) -> None:
-        self._began = time.monotonic()
-
-    @property
-    def seconds(self) -> float:
-        return self._before + (0.0 if self._began is None else time.monotonic() - self._began)
+    def tick(self) -> float:
+        """Add the time since the last tick (the first only starts it)."""
+        now = time.monotonic()
+        self.seconds += min(max(0.0, now - self._last), _LONGEST)
+        self._last = now
+        return self.seconds
 
 
 class _Examiner:

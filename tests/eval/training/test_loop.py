@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from eval.training.checkpoint import CheckpointError, read_header
-from eval.training.loop import Allowance, Habits, train
+from eval.training.loop import Allowance, Habits, _Clock, train
 from eval.training.muon import Muon
 
 
@@ -116,3 +116,10 @@ def test_the_best_of_all_examinations_is_kept_beside_the_last(tiny, tmp_path):
 def test_no_examination_is_held_where_none_is_asked_for(tiny, tmp_path):
     train(Sum(tiny), tmp_path / "sum", Allowance(steps=2), seed=0, report=lambda line: None)
     assert not (tmp_path / "best-sum").exists()
+
+
+def test_time_in_which_the_process_stood_still_is_not_training(monkeypatch):
+    now = iter([100.0, 103.0, 5000.0, 5002.0])
+    monkeypatch.setattr("eval.training.loop.time.monotonic", lambda: next(now))
+    clock = _Clock(60.0)
+    assert [clock.tick() for _ in range(4)] == [60.0, 63.0, 183.0, 185.0]
