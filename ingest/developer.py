@@ -71,7 +71,6 @@ def develop(
             lines = recognise(picture)
         except Exception as error:
             # The engine fails in ways of its own (of memory, mostly). The page is a page without its text, and its note says why.
-            print(f"page {number}: recognition failed: {error!r}", file=sys.stderr)
             unread = f"text recognition failed ({type(error).__name__})"
     return {"number": number, "lines": lines, "unread": unread}, scaled
 
@@ -87,7 +86,6 @@ def _recogniser(request: dict[str, Any]) -> tuple[Callable[[Any], list[Any]] | N
     try:
         return recogniser(request["threads"]), ""
     except Exception as error:
-        print(f"text recognition cannot be loaded: {error!r}", file=sys.stderr)
         return None, f"text recognition cannot be loaded ({type(error).__name__})"
 
 

@@ -169,3 +169,31 @@ def test_an_error_of_no_class_of_ours_and_lines_off_the_page_are_not_believed(mo
 def test_a_stop_is_heard_while_the_child_works(tmp_path: Path) -> None:
     with pytest.raises(Cancelled):
         developed(kept(tmp_path, Image.new("RGB", (64, 64))), cancelled=lambda: True)
+
+
+# -- the sample collection -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "phrase"),
+    [
+        ("scan_ocr_test.pdf", "Docling bundles PDF document conversion to JSON and Markdown"),
+        ("page_layout_parser.jpg", "LayoutParser: A Unified Toolkit for Deep Learning"),
+        ("page_chinese.jpeg", "\u65b0\u9c9c\u7518\u8349\u9ec4\u916e\u517b\u5206"),
+        ("huge_page_poster.pdf", ""),
+    ],
+)
+def test_every_picture_of_the_manifest_is_developed_whole_and_its_words_are_read(shared: Path, name: str, phrase: str) -> None:
+    path = shared / "data" / "docs" / name
+    document = load(path, name, "", Limits())
+    # The poster's page is 18,000 x 36,000 points; its words are many, and are not what its row asks for.
+    unread = why_not("auto") if phrase else "not asked for"
+    (found,) = develop(path, document, A4, (72, 120), Limits(), "pymupdf", unread, lambda: False)
+    assert isinstance(found, Print)
+    assert all(side <= most + 0.01 for side, most in zip(found.size, (595.0, 842.0), strict=True))
+    for dpi, picture in found.pictures.items():
+        assert picture.size == pixels(found.size, dpi)
+        assert picture.convert("L").getextrema()[0] < 100  # there is ink
+    if not unread:
+        # The engine leaves spaces of Latin text out.
+        assert phrase.replace(" ", "") in "".join(found.text.split())
