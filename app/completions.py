@@ -55,6 +55,13 @@ def asked(sent: bodies_chat.ChatRequest, house: House) -> Asked:
         seed=sent.seed,
         stop=(sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ()),
     )
+    if history:
+        tokens = len(house.backbone.question_ids(text, history)) + question.sampling.max_tokens
+        if tokens > house.backbone.max_positions:
+            # Before the lane: room for all of it would be taken first, and then there would be no place for the pages.
+            raise ContextTooLong(
+                f"the messages and the answer have {tokens:,} tokens, this model has {house.backbone.max_positions:,} positions; send fewer"
+            )
     passed = tuple(name for name in bodies_chat.PASSED_OVER if getattr(sent, name) is not None)
     return Asked(replace(question, history=history), f"{house.backbone.name}/{collection}", (*ignored, *passed))
 
@@ -109,9 +116,11 @@ class Reply:
 
     def chunks(self, events: Iterator[Event], usage: bool) -> Iterator[bodies.Wire]:
         """Chunk by chunk; a failure is an error's body."""
+        begun = False
         with closing(events):  # type: ignore[type-var]
             for event in events:
-                if isinstance(event, Planned):
+                if isinstance(event, Planned) and not begun:
+                    begun = True
                     yield self._chunk(bodies_chat.Delta(role="assistant", content=""))
                 elif isinstance(event, Token):
                     yield self._chunk(bodies_chat.Delta(content=event.text))

@@ -68,7 +68,7 @@ def search(house: HouseDep, settings: SettingsDep, sought: bodies_documents.Sear
         raise QuestionTooLong(f"the query has {len(sought.query):,} characters, the limit is {limit:,} (question_chars); shorten it")
     found = house.retriever.search(sought.query, sought.collection, sought.top_k)
     high, hits = max(house.workshop.dpis), []
-    for hit in sorted(found, key=lambda hit: -hit.score):
+    for hit in sorted((hit for hit in found if hit.chunk.pages), key=lambda hit: -hit.score):
         with suppress(UnknownDocument):  # deleted since it was found
             hits.append(wire.hit(hit, house.catalogue.document(hit.chunk.document).name, high))
     return bodies_documents.Hits(hits=hits)

@@ -44,7 +44,9 @@ def jobs(
 @router.get("/events", response_class=Response, operation_id="watch_jobs", responses=_STREAM)
 async def events(request: Request, house: HouseDep, collection: Collection = None) -> Response:
     """Server-sent events `job`: one for every job that has not ended, then one at every change of any. It never ends by itself."""
-    return await stream(request, Walk(lambda cancel: _changes(house, collection, cancel)), lambda row: ("job", wire.job(row)))
+    walk = Walk(lambda cancel: _changes(house, collection, cancel))
+    # Where nothing is under way there may be no first event for hours, and a client should see that it is connected.
+    return await stream(request, walk, lambda row: ("job", wire.job(row)), first=0.0)
 
 
 def _changes(house: House, collection: str | None, cancel: threading.Event) -> Iterator[JobRow]:

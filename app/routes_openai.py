@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
+from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response
@@ -35,7 +36,7 @@ async def complete(request: Request, response: Response, sent: bodies_chat.ChatR
     """Answer the last user message from a collection. The message, or the last chunk, carries `citations`."""
     from .ask import answer
 
-    wanted = asked(sent, house)
+    wanted = await run_in_threadpool(asked, sent, house)
     headers = {IGNORED: ", ".join(wanted.ignored)} if wanted.ignored else {}
     reply = Reply(wanted.model, house.workshop.identity.fingerprint[:16])
     if sent.stream:

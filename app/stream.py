@@ -110,14 +110,16 @@ async def stream(
     refuse: Callable[[T], Response | None] = lambda _: None,
     write: Callable[[str, BaseModel], str] = named,
     end: str = "",
+    first: float = FIRST,
 ) -> Response:
     """The walk as a response: `encode` gives each value's name and body, `write` the event, and `end` stands behind the last one. `refuse`
-    may turn the first value into another response: a failure with a status of its own.
+    may turn the first value into another response: a failure with a status of its own; it is waited for `first` seconds before the response
+    begins without it.
 
     Raises what the walk raises before its first value.
     """
     async with watched(request, walk):
-        kind, value = await walk.next(FIRST)
+        kind, value = await walk.next(first)
     if kind == "item" and (instead := refuse(value)) is not None:  # type: ignore[arg-type]
         walk.cancel.set()
         return instead
