@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator
 from cache_compiler.errors import CacheError
 from ingest.errors import IngestError
 from renderer.errors import RendererError
-from retrieval.errors import EmptyCollection, EmptyQuestion, RetrievalError
+from retrieval.errors import EmptyCollection, EmptyQuestion, RetrievalError, UnknownDocument, UnknownPage
 from retrieval.plan import make_plan
 
 from .citations import cite, mark
@@ -20,6 +20,8 @@ from .errors import AppError, QuestionTooLong
 from .house import House
 from .types import Answer, Compiling, Done, Event, Failed, Planned, Question, Timings, Token
 
+# How often a question is begun before a deletion that took its page is its error.
+_TRIES = 3
 DOMAIN_ERRORS = (AppError, CacheError, IngestError, RendererError, RetrievalError)
 
 
@@ -45,12 +47,25 @@ def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator
         if not ours:
             house.watch.cancelled()
             return
-        with house.conversations.turn(question) as context:
-            done = yield from _answer(question, house, context, cancel, arrived)
+        done = yield from _until_it_stands(question, house, cancel, arrived)
     # Behind the lane: whoever forms a patch of it now finds the model free.
     house.patch_worker.note(keys_of(done.answer.plan))
     house.watch.answered(done.answer)
     yield done
+
+
+def _until_it_stands(question: Question, house: House, cancel: threading.Event, arrived: float) -> Generator[Event, None, Done]:
+    """The answer; begun anew, with another `Planned`, where a deletion took a page between the search and the fetch. That is nothing a person
+    should hear of: the same question a moment later would not have found it. Every such error comes before the first word."""
+    for tries_left in reversed(range(_TRIES)):
+        generation = house.catalogue.generation(question.collection)
+        try:
+            with house.conversations.turn(question) as context:
+                return (yield from _answer(question, house, context, cancel, arrived))
+        except (UnknownDocument, UnknownPage):
+            if not tries_left or house.catalogue.generation(question.collection) == generation:
+                raise  # nobody deleted it: the home is not what the catalogue says
+    raise AssertionError("the last try returns or raises")
 
 
 def _answer(question: Question, house: House, context: Context, cancel: threading.Event, arrived: float) -> Generator[Event, None, Done]:

@@ -252,3 +252,29 @@ def test_a_damaged_patch_is_passed_over_and_told(asked: House, tmp_path: Path) -
     again = final(list(answer(question, asked)))
     assert again.provenance[1].patch is None
     assert again.provenance[1].note == "a patch of it is damaged and was passed over; `quire repair` puts that right"
+
+
+def test_a_document_deleted_between_the_search_and_the_fetch_is_not_answered_from_and_is_no_error(asked: House, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.txt").write_text(f"Brobo tower has staff {len(name)}99 people, the {name} said.\n")
+    ingest([tmp_path / "first.txt", tmp_path / "second.txt"], "racing", asked.workshop)
+    events: list[Event] = []
+    for event in answer(asked.question("What is the staff of Brobo tower?", "racing", top_k=1), asked):
+        if isinstance(event, Planned) and not events:
+            remove_document(asked.workshop, event.citations[0].document)
+        events.append(event)
+    planned = [event.citations[0].name for event in events if isinstance(event, Planned)]
+    assert len(set(planned)) == 2
+    assert [citation.name for citation in final(events).citations] == [planned[1]]
+
+
+def test_when_the_only_document_goes_meanwhile_that_is_said(asked: House, tmp_path: Path) -> None:
+    (tmp_path / "only.txt").write_text("Brobo tower has staff 899 people.\n")
+    ingest([tmp_path / "only.txt"], "lonely", asked.workshop)
+    events: list[Event] = []
+    for event in answer(asked.question("What is the staff of Brobo tower?", "lonely"), asked):
+        if isinstance(event, Planned):
+            remove_document(asked.workshop, event.citations[0].document)
+        events.append(event)
+    assert isinstance(events[-1], Failed)
+    assert events[-1].type == "EmptyCollection"
