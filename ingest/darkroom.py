@@ -1,7 +1,8 @@
 """A document's scans go in; they come out developed, one by one: pixels at every DPI, and lines of text where recognition is installed.
 
 All decoding is done by a child process (`developer`) with limits of memory and of time a page. It returns raw pixels of the sizes that were
-asked for, so nothing it says is decoded here. Where it dies over a page, that page is spoiled, and another child goes on behind it.
+asked for, so nothing it says is decoded here. Where it dies over a page, that page is spoiled, and another child goes on behind it; where
+it dies over the words on a page, the page goes in without them.
 """
 
 from __future__ import annotations
@@ -36,12 +37,18 @@ from .types import Document, Limits, Scan
 _POLL = 0.05
 # Children that may die over one document: each page that kills one costs the start of another.
 _DEATHS = 8
+# Pages whose words may cost a child before no more are looked for.
+_LOSSES = 3
 _THREADS = 4
 _PIECE = 1 << 20
 # A page's line of JSON: its text at six bytes a character, and the boxes.
 _HEADER = LINES * (6 * CHARACTERS + 200)
 
 log = logging.getLogger(__name__)
+
+
+class _WordsLost(Exception):
+    """The child is no more, and the page it worked on is out already."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +92,16 @@ def develop(
     Raises Cancelled soon after `cancelled()` turns true.
     """
     waiting = list(document.scans if scans is None else scans)
-    deaths = 0
+    deaths = losses = 0
     while waiting:
         try:
             for found in _session(path, document, tuple(waiting), style, dpis, limits, pdf_engine, unread, cancelled):
                 waiting.pop(0)
                 yield found
+        except _WordsLost:
+            losses += 1
+            if losses == _LOSSES:
+                unread = f"text recognition was given up: it failed on {losses} pages before"
         except ParserStopped as error:
             yield Spoiled(waiting.pop(0), error)
             deaths += 1
@@ -154,7 +165,20 @@ def _session(
                     }
                 except EOFError as error:
                     raise ParserStopped(_death(child, scan, limits, complaints)) from error
-                yield Print(scan, size, pictures, _lines(told, size), unread or str(told.get("unread", "")))
+                reply.next_page()
+                try:
+                    said = _understood(reply.line(), scan)
+                except (EOFError, ParserStopped) as error:
+                    late = isinstance(error, ParserStopped)
+                    log.warning("text recognition %s over a page: %s", "took too long" if late else "died", last_words(complaints))
+                    why = (
+                        f"took more than {limits.parse_seconds:g} seconds (parse_seconds)"
+                        if late
+                        else "ended its process, perhaps of memory"
+                    )
+                    yield Print(scan, size, pictures, (), unread or f"text recognition {why}")
+                    raise _WordsLost from error
+                yield Print(scan, size, pictures, _lines(said, size), unread or str(said.get("unread", "")))
         finally:
             end(child)
 

@@ -1,4 +1,5 @@
-"""The darkroom's child process: a request as JSON on stdin; for each page that is asked for a line of JSON and raw RGB pixels, or the error, on stdout.
+"""The darkroom's child process: a request as JSON on stdin; for each page a line of JSON with raw RGB pixels behind it, or the error, on stdout; and
+behind the pixels one more line, with what is written there.
 
 It decodes what strangers made, so it sets its own limits before it opens anything, and hands on no format that needs decoding again.
 """
@@ -42,18 +43,16 @@ def main() -> None:
         look = _raising(error)
     for page in request["pages"]:
         _allow(limits, request["threads"])
-        _send(out, *develop(look, page["number"], page["pixels"], recognise, unread))
+        told, scaled, picture = develop(look, page["number"], page["pixels"])
+        _send(out, told, scaled)
+        if picture is not None:
+            # Behind the pixels: a page on which recognition takes too long, or dies, is a page all the same.
+            _send(out, recognised(picture, page["number"], recognise, unread), [])
     out.close()
 
 
-def develop(
-    look: Callable[[int], Any],
-    number: int,
-    pixels: list[tuple[int, int]],
-    recognise: Callable[[Any], list[Any]] | None,
-    unread: str,
-) -> tuple[dict[str, Any], list[bytes]]:
-    """One page: the line to send, and its pixels in each of the sizes that are wanted."""
+def develop(look: Callable[[int], Any], number: int, pixels: list[tuple[int, int]]) -> tuple[dict[str, Any], list[bytes], Any]:
+    """One page: the line to send, its pixels in each of the sizes that are wanted, and its picture (None where there is an error)."""
     from PIL import Image
 
     try:
@@ -62,9 +61,14 @@ def develop(
         # Not needed any more at its full size, and recognition wants the room.
         picture.thumbnail((2000, 2000), Image.Resampling.LANCZOS, reducing_gap=3.0)
     except LoadError as error:
-        return {"number": number, "error": type(error).__name__, "message": str(error), "place": error.place or f"page {number}"}, []
+        return {"number": number, "error": type(error).__name__, "message": str(error), "place": error.place or f"page {number}"}, [], None
     except MemoryError:
-        return {"number": number, "error": "ParserStopped", "message": _too_large(number), "place": f"page {number}"}, []
+        return {"number": number, "error": "ParserStopped", "message": _too_large(number), "place": f"page {number}"}, [], None
+    return {"number": number}, scaled, picture
+
+
+def recognised(picture: Any, number: int, recognise: Callable[[Any], list[Any]] | None, unread: str) -> dict[str, Any]:
+    """The line to send on what is written on a page; `unread` says why nothing was looked for."""
     lines: list[Any] = []
     if recognise is not None:
         try:
@@ -72,7 +76,7 @@ def develop(
         except Exception as error:
             # The engine fails in ways of its own (of memory, mostly). The page is a page without its text, and its note says why.
             unread = f"text recognition failed ({type(error).__name__})"
-    return {"number": number, "lines": lines, "unread": unread}, scaled
+    return {"number": number, "lines": lines, "unread": unread}
 
 
 def _too_large(number: int) -> str:

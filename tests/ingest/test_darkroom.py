@@ -118,13 +118,13 @@ def test_the_engine_is_not_loaded_in_the_process_that_asks() -> None:
 
 
 def over(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, limits: Limits | None = None, pages: int = 1
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, limits: Limits | None = None, pages: int = 1, unread: str = "off"
 ) -> list[Print | Spoiled]:
     """Develop with another program in the child's place."""
     monkeypatch.setattr("ingest.darkroom.subprocess.Popen", lambda command, **options: REAL([sys.executable, "-c", program], **options))
     scans = tuple(Scan(number, 10.0, 10.0) for number in range(1, pages + 1))
     document = Document("x.png", "here", "0", 1, "image/png", "", (), scans=scans)
-    return list(develop(tmp_path / "x.png", document, A4, (72,), limits or Limits(), "pymupdf", "off", lambda: False))
+    return list(develop(tmp_path / "x.png", document, A4, (72,), limits or Limits(), "pymupdf", unread, lambda: False))
 
 
 @pytest.mark.parametrize(
@@ -160,10 +160,32 @@ def test_an_error_of_no_class_of_ours_and_lines_off_the_page_are_not_believed(mo
     assert isinstance(told, Spoiled)
     assert type(told.error).__name__ == "LoadError"
     lines = '[["in", 0, 0, 1, 1], ["off", 0, 0, 2, 1], ["nan", 0, 0, NaN, 1], [1, 0, 0, 1, 1], "x"]'
-    program = f"import sys; sys.stdout.write('{{\"number\": 1, \"lines\": {lines}}}\\n' + 'x' * 300)"
+    program = f"import sys; sys.stdout.write('{{\"number\": 1}}\\n' + 'x' * 300 + '{{\"number\": 1, \"lines\": {lines}}}\\n')"
     (found,) = over(monkeypatch, tmp_path, program)
     assert isinstance(found, Print)
     assert [line.text for line in found.lines] == ["in"]
+
+
+@pytest.mark.parametrize(("ending", "reason"), [("", "ended its process"), ("import time; time.sleep(600)", "took more than 2 seconds")])
+def test_a_page_whose_words_cost_the_child_goes_in_without_them_and_after_three_no_more_are_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str, reason: str
+) -> None:
+    program = f"""
+import json, sys
+request = json.load(sys.stdin)
+for page in request["pages"]:
+    number, (sides,) = page["number"], page["pixels"]
+    sys.stdout.write(json.dumps({{"number": number}}) + "\\n" + "x" * (3 * sides[0] * sides[1]))
+    sys.stdout.flush()
+    if request["ocr"]:
+        {ending or "raise SystemExit(1)"}
+    sys.stdout.write(json.dumps({{"number": number, "lines": []}}) + "\\n")
+"""
+    found = over(monkeypatch, tmp_path, program, Limits(parse_seconds=2), pages=6, unread="")
+    assert [type(one) for one in found] == [Print] * 6
+    whys = [one.unread for one in found if isinstance(one, Print)]
+    assert all(reason in why for why in whys[:3])
+    assert all("given up" in why for why in whys[3:])
 
 
 def test_a_stop_is_heard_while_the_child_works(tmp_path: Path) -> None:
