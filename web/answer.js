@@ -1,6 +1,6 @@
 // An answer goes in, planned, half written or whole; it is shown with the pages it was read from, where its words stand, and how it was made.
 
-import { leaves } from "./citing.js";
+import { isWhole, leaves } from "./citing.js";
 import { clock } from "./clock.js";
 import { byId, fill, show } from "./dom.js";
 import { count, moment, seconds } from "./figures.js";
@@ -20,13 +20,15 @@ const FINISH = {
 const NOT_STATED = /^not stated\.?$/i;
 const NO_ANSWER = "The reader found no answer on these pages.";
 const UNSEEN = "These words do not stand on the pages below. Check before you rely on them.";
+const PICTURES = "Pages below are pictures without known text: look whether these words stand there before you rely on them.";
 
 /** Does the answer stand on its pages? What to say beside it; empty where a marked line holds it, or where it was not finished. */
 function check(answer) {
   const text = answer.text.trim();
   if (!text || answer.finish === "cancelled") return "";
   if (NOT_STATED.test(text)) return NO_ANSWER;
-  return answer.citations.some((one) => one.lines.some(holds)) ? "" : UNSEEN;
+  if (answer.citations.some((one) => one.lines.some(holds))) return "";
+  return answer.citations.some((one) => one.lines.some((line) => isWhole(line, one))) ? PICTURES : UNSEEN;
 }
 
 function showCheck(text) {

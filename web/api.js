@@ -125,8 +125,8 @@ export const retry = (id) => json(`${V1}jobs/${part(id)}/retry`, { method: "POST
 export const forget = (conversation) => send(`${V1}conversations/${part(conversation)}`, { method: "DELETE" });
 
 /** Every job's changes, for as long as the connection holds: yields the job. Those that are unfinished come first. `opened` is called once it stands. */
-export async function* jobEvents(signal, opened) {
-  const response = await send(`${V1}jobs/events`, { headers: { Accept: "text/event-stream" }, signal });
+export async function* jobEvents(opened) {
+  const response = await send(`${V1}jobs/events`, { headers: { Accept: "text/event-stream" } });
   opened();
   for await (const event of events(response.body, LOST)) if (event.name === "job") yield JSON.parse(event.data);
 }

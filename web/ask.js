@@ -2,13 +2,13 @@
 
 import * as api from "./api.js";
 import { begin, clearAnswer, end, present, showPlan, tell, write } from "./answer.js";
-import { announce, byId, el, fill, show } from "./dom.js";
-import { examplesOf } from "./examples.js";
+import { announce, byId, show } from "./dom.js";
 import { count } from "./figures.js";
 import { answersOf, remember } from "./history.js";
 import { house, lost } from "./house.js";
 import { keep, kept } from "./keep.js";
 import { listPast, startPast } from "./past.js";
+import { budget, startForm } from "./question.js";
 import { drop, idFor, setTalking, talking, talkOf, took } from "./talk.js";
 
 /** Errors that mean the same to a person: there is nothing yet to read. */
@@ -17,15 +17,12 @@ const NOTHING_TO_READ = new Set(["EmptyCollection", "UnknownCollection"]);
 const TRIES = 5;
 const SECOND = 1000;
 const PENDING = "quire-pending";
-const DRAFT = "quire-draft";
 
 /** The question being answered: {controller, text, plan}, or null. */
 let running = null;
 /** The answer on screen, by the moment it was asked; null while there is none. A page that is loaded anew shows it again. */
 const shown = () => kept("session", `quire-shown:${house.collection}`);
 const setShown = (at) => keep("session", `quire-shown:${house.collection}`, at);
-/** Which of the looks for examples is the latest: an older one that comes back later must not show. */
-let lookedFor = 0;
 
 async function ask(question) {
   running?.controller.abort();
@@ -91,16 +88,6 @@ async function waited(mine, error) {
 function sentence({ type, message }, collection) {
   if (NOTHING_TO_READ.has(type)) return `The collection “${collection}” has no documents yet. Add some, or open another collection; then ask.`;
   return message;
-}
-
-/** What the person set under "How much to read"; what is left empty is the server's to say. */
-function budget() {
-  const chosen = {};
-  for (const [id, name] of [["top-k", "top_k"], ["cap", "cap"], ["alpha", "alpha"]]) {
-    const field = byId(id);
-    if (field.value !== "") chosen[name] = field.valueAsNumber;
-  }
-  return chosen;
 }
 
 function busy(is) {
@@ -191,75 +178,8 @@ export function resumeQuestion() {
   ask(pending.question);
 }
 
-/** Say what the reader can answer, where the question is written. */
-export function showReader() {
-  const says = byId("says");
-  says.textContent = house.model ? house.model.says : "";
-  const limits = house.model && house.model.limits;
-  if (limits && limits.question_chars) byId("question").maxLength = limits.question_chars;
-  if (limits && limits.top_k) byId("top-k").max = String(limits.top_k);
-}
-
-/** Offer a question or two that the documents at hand answer; none without documents, or where no known form of line is found. */
-export async function showExamples(documents) {
-  const box = byId("examples");
-  lookedFor += 1;
-  const mine = lookedFor;
-  if (!documents.length) return show(box, false);
-  let questions = [];
-  try {
-    questions = await examplesOf(documents);
-  } catch (error) {
-    // Examples are a courtesy; only the server's absence is worth a word.
-    lost(error);
-  }
-  if (mine !== lookedFor) return undefined;
-  const take = (question) => {
-    byId("question").value = question;
-    grow();
-    ask(question);
-  };
-  fill(byId("examples-list"), ...questions.map((question) => el("li", {}, el("button", { type: "button", class: "example", text: question, on: { click: () => take(question) } }))));
-  return show(box, questions.length > 0);
-}
-
-function grow() {
-  const field = byId("question");
-  field.style.setProperty("height", "auto");
-  field.style.setProperty("height", `${field.scrollHeight + 2}px`);
-}
-
-function startForm() {
-  const form = byId("ask-form");
-  const field = byId("question");
-  field.value = kept("session", DRAFT, "");
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const question = field.value.trim();
-    if (!question) return field.focus();
-    ask(question);
-    // What is typed next is another question: it takes the place of this one.
-    return field.select();
-  });
-  field.addEventListener("input", () => {
-    keep("session", DRAFT, field.value || null);
-    grow();
-  });
-  window.addEventListener("resize", grow);
-  field.addEventListener("keydown", (event) => {
-    // While an input method composes a character, Enter belongs to it.
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    form.requestSubmit();
-  });
-  byId("stop-button").addEventListener("click", () => {
-    stop();
-    field.focus();
-  });
-}
-
 export function startAsking() {
-  startForm();
+  startForm(ask, stop);
   startPast({
     opened: (answer, at) => {
       stop();

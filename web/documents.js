@@ -81,6 +81,8 @@ function draw() {
   byId("drop").classList.toggle("roomy", !documents.length && !wanted);
   if (!documents.length) state(wanted ? "No document has that in its name." : "This shelf is empty. Add documents: their pages are laid out and read once. Then ask.");
   else state("");
+  // Files that are on their way say better what is to come.
+  byId("shelf-state").classList.toggle("hint", !documents.length && !wanted);
   fill(byId("documents"), ...documents.map(row));
   show(byId("shelf-more"), Boolean(next));
 }

@@ -57,6 +57,11 @@ function weather(text, waking = false) {
   document.body.classList.add("is-away");
 }
 
+/** The server asks for a key and nobody has given one: said as calmly as that it is getting ready, until somebody tries again. */
+export function shut() {
+  weather("This Quire asks for a key; without one it shows nothing.", true);
+}
+
 function calm() {
   clearTimeout(waiting);
   waiting = null;

@@ -3,27 +3,25 @@
 import * as api from "./api.js";
 import { announce, byId, show } from "./dom.js";
 import { count, figure, size } from "./figures.js";
-import { house, isReady, lost } from "./house.js";
+import { house, lost } from "./house.js";
 import { startIntake } from "./intake.js";
 import { drawRow, failed, partly } from "./press.js";
 import { enqueue, resume, startSending, unsend } from "./sending.js";
 import { expect } from "./storage.js";
+import { watch } from "./watching.js";
 
 /** Sent again, a file of a kind that is not read is turned away again. */
 const HOPELESS = "UnsupportedType";
 const FINAL = new Set(["done", "failed", "cancelled"]);
 /** Rows of files that wait, at most; the others are told as a number. */
 const WAITING_ROWS = 8;
-/** Milliseconds: how long a row says "ready", until unheard jobs are asked for, until a stream that ended is opened again. */
+/** Milliseconds that a row says "ready". */
 const READY = 6000;
-const UNHEARD = 2500;
-const REOPEN = 1000;
 
 /** Everything in the press, by key: {key, name, file, job, state, error, abort, node}. Insertion order is display order. */
 const press = new Map();
 let serial = 0;
 let ready = 0;
-let stream = null;
 let arrived = () => {};
 
 const entries = () => [...press.values()];
@@ -81,6 +79,8 @@ function adopt(entry, job) {
     arrived(job);
     if (!partly(entry)) setTimeout(() => { if (press.get(entry.key) === entry && entry.state === "done") forget(entry); }, READY);
   }
+  // Of an archive in which a file failed, the others are on the shelf.
+  if (partly(entry) && before !== "failed" && before !== "" && job.state === "failed") arrived({ ...job, document: "" });
   if (job.state === "failed" && before !== "failed" && before !== "") announce(`${job.name} failed: ${job.error}`);
   draw(entry);
 }
@@ -96,27 +96,6 @@ function meet(job) {
   return adopt(found, job);
 }
 
-/** Keep one stream open for all jobs; when it ends, find out whether the server has gone, and open it again. */
-async function follow() {
-  if (stream) return;
-  const mine = new AbortController();
-  stream = mine;
-  const heard = new Set();
-  try {
-    const opened = () => setTimeout(() => { if (stream === mine) askForUnheard(heard); }, UNHEARD);
-    for await (const job of api.jobEvents(mine.signal, opened)) {
-      heard.add(job.id);
-      meet(job);
-    }
-  } catch (error) {
-    if (error.name !== "AbortError" && !lost(error) && error.status !== 404) byId("press-trouble").textContent = error.message;
-  }
-  if (stream !== mine) return;
-  stream = null;
-  // While the server is away the banner waits for it; its return loads everything anew, this stream too.
-  setTimeout(async () => { if (await isReady()) follow(); }, REOPEN);
-}
-
 /** What ended while nobody listened is not told again: those jobs are asked for, one by one. */
 async function askForUnheard(heard) {
   for (const entry of entries().filter((one) => one.job && one.job.id && !FINAL.has(one.job.state) && !heard.has(one.job.id))) {
@@ -129,16 +108,20 @@ async function askForUnheard(heard) {
   }
 }
 
+function trouble(error) {
+  byId("press-trouble").textContent = lost(error) || [401, 404].includes(error.status) ? "" : error.message;
+}
+
 /** Show the collection's failures of before, follow what is under way, and go on sending. */
 export async function loadJobs() {
   const asked = house.collection;
-  follow();
+  watch({ heard: meet, unheard: askForUnheard, trouble });
   resume(entries());
   try {
     const list = await api.failedJobs(asked);
     if (asked === house.collection) for (const job of list.reverse()) if (job.state === "failed") meet(job);
   } catch (error) {
-    if (!lost(error) && error.status !== 404) byId("press-trouble").textContent = error.message;
+    trouble(error);
   }
   summary();
 }

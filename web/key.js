@@ -2,12 +2,15 @@
 
 import { useKey, whenLocked } from "./api.js";
 import { byId, openDialog, show } from "./dom.js";
+import { shut } from "./house.js";
 import { keep, kept } from "./keep.js";
 
 const NAME = "quire-key";
 
 /** The question that is on screen: every request that meets a locked door waits for the same answer. */
 let asking = null;
+/** The person would rather not: they are not asked again until they try again. */
+let declined = false;
 
 export const hasKey = () => Boolean(kept("session", NAME));
 
@@ -18,6 +21,7 @@ function take(key) {
 
 /** Resolves to true when there is a key to try, to false when the person would rather not. `refused`: the last one was not taken. */
 function ask(refused) {
+  if (declined) return Promise.resolve(false);
   asking ??= new Promise((answer) => {
     const dialog = byId("locked");
     const field = byId("locked-key");
@@ -41,6 +45,8 @@ function ask(refused) {
         // What was typed does not stay in the page.
         field.value = "";
         asking = null;
+        declined = !given;
+        if (declined) shut();
         answer(given);
       },
       { once: true },
@@ -58,4 +64,5 @@ export function forgetKey() {
 export function startKey() {
   useKey(kept("session", NAME, ""));
   whenLocked(ask);
+  byId("weather-retry").addEventListener("click", () => { declined = false; });
 }

@@ -2,7 +2,7 @@
 
 import { startAbout } from "./about.js";
 import * as api from "./api.js";
-import { refresh, resumeQuestion, showExamples, showReader, startAsking, stop, turnTo } from "./ask.js";
+import { refresh, resumeQuestion, startAsking, stop, turnTo } from "./ask.js";
 import { choose, loadCollections, openCollections, startCollections } from "./collections.js";
 import { clearShelf, loadShelf, openShelf, pointTo, startShelf, tellShelf } from "./documents.js";
 import { byId, settled } from "./dom.js";
@@ -11,6 +11,7 @@ import { house, isReady, lost, startWeather, whenBack } from "./house.js";
 import { loadJobs, startPress, turnPress } from "./jobs.js";
 import { startKey } from "./key.js";
 import { startKeys } from "./keys.js";
+import { showExamples, showReader } from "./question.js";
 import { elsewhere } from "./shelves.js";
 import { loadStorage } from "./storage.js";
 import { startViewer } from "./viewer.js";

@@ -26,8 +26,8 @@ export function tally(members = []) {
 
 const membersOf = (entry) => (entry.job && entry.job.detail && entry.job.detail.members) || [];
 
-/** Are there files in it that failed, though the whole is done? */
-export const partly = (entry) => entry.state === "done" && membersOf(entry).some((one) => one.state === "failed");
+/** Did some of its files go in, and some not? */
+export const partly = (entry) => ["done", "failed"].includes(entry.state) && membersOf(entry).some((one) => one.state === "done") && membersOf(entry).some((one) => one.state === "failed");
 
 /** Where it stands, in words. */
 export function statusOf(entry) {
@@ -35,6 +35,7 @@ export function statusOf(entry) {
   if (state === "waiting") return "waiting to be sent";
   if (state === "held") return entry.until === null ? "waiting for the server to come back" : `the server is busy; sent again in ${entry.until} s`;
   if (state === "sending") return entry.sent < 1 && entry.file.size > 1e6 ? `sending ${size(entry.sent * entry.file.size)} of ${size(entry.file.size)}` : "sending";
+  if (partly(entry)) return tally(membersOf(entry));
   if (failed(entry)) return entry.error || "It failed, and gave no reason.";
   if (entry.stopping) return "cancelling …";
   if (state === "queued") return "queued";
@@ -72,7 +73,7 @@ export function drawRow(entry, acts) {
   if (!entry.node) build(entry, acts);
   const bad = failed(entry);
   const over = entry.state === "done";
-  entry.node.className = `press-row ${bad ? "failed" : partly(entry) ? "partly" : over ? "ready" : entry.state}`;
+  entry.node.className = `press-row ${partly(entry) ? "partly" : bad ? "failed" : over ? "ready" : entry.state}`;
   entry.node.dataset.state = entry.state;
   say(entry.title, entry.name);
   entry.title.title = entry.name;
@@ -114,9 +115,12 @@ function drawMembers(entry) {
   const drawn = members.map((one) => `${one.state} ${one.name}`).join("\n");
   if (list.dataset.drawn === drawn) return;
   list.dataset.drawn = drawn;
-  list.replaceChildren(
-    ...members.map((one) =>
-      el("li", { class: `member ${one.state}` }, el("span", { class: "member-name", text: one.name }), el("span", { class: "member-state", text: one.state === "done" ? "ready" : one.error ? `${one.state}: ${one.error}` : one.state })),
-    ),
-  );
+  list.replaceChildren(...members.map((one) => member(one, entry.name)));
+}
+
+/** A file of an archive; its own name is said once, and the archive's not at all. */
+function member({ name, state, error }, archive) {
+  const short = name.startsWith(`${archive}/`) ? name.slice(archive.length + 1) : name;
+  const why = error && error.startsWith(`${name}: `) ? error.slice(name.length + 2) : error;
+  return el("li", { class: `member ${state}` }, el("span", { class: "member-name", text: short, title: short }), el("span", { class: "member-state", text: state === "done" ? "ready" : why ? `${state}: ${why}` : state }));
 }

@@ -14,8 +14,8 @@ const NOUNS = {
   removed_files: ["file"],
   patches: ["patch", "patches"],
   conversations: ["conversation"],
-  jobs: ["record of its upload", "records of its uploads"],
-  uploads: ["key of a repeated upload", "keys of repeated uploads"],
+  jobs: ["upload record"],
+  uploads: ["sending key"],
 };
 const NOT_COUNTS = new Set(["document", "name", "collection", "bytes", "shared_pages", "documents"]);
 

@@ -1,5 +1,6 @@
 // A page image with its marked lines: a page key, a DPI and boxes in points go in, an element comes out whose marks sit on the exact pixels.
 
+import { isWhole } from "./citing.js";
 import { el, show } from "./dom.js";
 import { hang } from "./images.js";
 
@@ -23,7 +24,7 @@ export function sheet({ page, dpi, width, height, lines = [], alt = "", lazy = t
     frame.classList.remove("waiting");
     frame.style.setProperty("--shape", `${image.naturalWidth} / ${image.naturalHeight}`);
     frame.style.setProperty("--pixels", `${image.naturalWidth}px`);
-    for (const line of lines) frame.append(mark(line, dpi, image.naturalWidth, image.naturalHeight));
+    for (const line of lines) frame.append(isWhole(line, { width, height }) ? whole() : mark(line, dpi, image.naturalWidth, image.naturalHeight));
   });
   const fail = (words) => {
     frame.classList.replace("waiting", "gone");
@@ -55,3 +56,5 @@ function mark(line, dpi, width, height) {
   node.dataset.line = String(line.index);
   return node;
 }
+
+const whole = () => el("span", { class: "mark closest whole", "aria-hidden": "true" });

@@ -2,9 +2,9 @@
 
 import { place, taken, WHY } from "./citing.js";
 import { el } from "./dom.js";
-import { count, figure, size } from "./figures.js";
+import { count, size } from "./figures.js";
 
-export const TIER = {
+const TIER = {
   ram: { word: "memory", title: "its cache was in memory" },
   disk: { word: "disk", title: "its cache was read from disk" },
   window: { word: "in place", title: "it stood there already, from an earlier question" },

@@ -1,7 +1,7 @@
 // One page of several goes in; it is shown at the DPI it was read at, with its marked lines, its size, its words and what is known of it.
 
 import * as api from "./api.js";
-import { MARK, place, WHY } from "./citing.js";
+import { isWhole, MARK, place, WHY } from "./citing.js";
 import { byId, el, fill, openDialog, pair, show } from "./dom.js";
 import { count, figure } from "./figures.js";
 import { holds, sheet } from "./sheet.js";
@@ -37,7 +37,7 @@ function turn(at) {
   byId("viewer-next").disabled = at === open.items.length - 1;
   const all = [...new Set([...open.dpis, item.dpi])].sort((a, b) => a - b);
   fill(byId("viewer-dpis"), el("legend", { class: "unseen", text: "Resolution" }), ...all.map((dpi) => choice(dpi, item)));
-  fill(byId("viewer-lines"), ...item.lines.map(lineRow));
+  fill(byId("viewer-lines"), ...item.lines.map((line) => lineRow(line, item)));
   show(byId("viewer-lines"), item.lines.length > 0);
   show(byId("viewer-lines-title"), item.lines.length > 0);
   show(byId("viewer-proof"), item.lines.length > 0);
@@ -82,7 +82,8 @@ function draw() {
       : `Read at ${item.read} DPI for this answer`;
 }
 
-function lineRow(line) {
+function lineRow(line, item) {
+  if (isWhole(line, item)) return el("li", { class: "closest", text: "The whole page" }, el("span", { class: "soft", text: MARK.whole }));
   const flash = (on) => {
     for (const node of byId("viewer-stage").querySelectorAll(".mark")) node.classList.toggle("lit", on && node.dataset.line === String(line.index));
   };

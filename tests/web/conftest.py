@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -56,9 +57,7 @@ class Quire:
         from app.settings import Settings
 
         app = create_app(Settings(home=self.home, port=self.port, **self._settings))
-        self._server = uvicorn.Server(
-            uvicorn.Config(app, port=self.port, log_config=None, access_log=False, timeout_graceful_shutdown=2)
-        )
+        self._server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_config=None, access_log=False, timeout_graceful_shutdown=2))
         self._thread = threading.Thread(target=self._server.run, name="page-server", daemon=True)
         self._thread.start()
         porch = app.state.porch
@@ -87,15 +86,16 @@ class Page:
 
     def __init__(self, driver: Any, base: str, pictures: Path) -> None:
         self.driver, self.base, self.pictures = driver, base.rstrip("/"), pictures
+        self.collection = "default"
 
-    def open(self, query: str = "", fresh: bool = True) -> None:
-        """Open the page and wait for its shelf; `fresh`: as a browser that was never here."""
+    def open(self, query: str = "", wait: bool = True) -> None:
+        """Open the page as in a browser that was never here, and wait for its shelf."""
         self.driver.get(f"{self.base}/static/mark.svg")
-        if fresh:
-            self.js("localStorage.clear(); sessionStorage.clear()")
+        self.js("localStorage.clear(); sessionStorage.clear()")
         self.complaints()
         self.driver.get(f"{self.base}/{query}")
-        self.opened()
+        if wait:
+            self.opened()
 
     def opened(self) -> None:
         self.until(lambda: self.text("#says") != "", "the reader's sentence to be there")
@@ -119,7 +119,15 @@ class Page:
         return outcome.get("value")
 
     def all(self, css: str) -> list[Any]:
-        return [node for node in self.driver.find_elements("css selector", css) if node.is_displayed()]
+        from selenium.common.exceptions import StaleElementReferenceException
+
+        shown = []
+        for node in self.driver.find_elements("css selector", css):
+            # The page draws anew while it is looked at: what went meanwhile is not visible.
+            with suppress(StaleElementReferenceException):
+                if node.is_displayed():
+                    shown.append(node)
+        return shown
 
     def one(self, css: str) -> Any:
         found = self.all(css)
@@ -221,21 +229,41 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     session.quit()
 
 
-# The browser is asked for first: where there is none, no server need start.
 @pytest.fixture(scope="session")
-def quire(chromium: Any, tmp_path_factory: pytest.TempPathFactory, records: tuple[Path, ...]) -> Iterator[Quire]:
+def new_quire(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Quire]]:
+    """Starts a Quire over a new home. The browser is asked for first: where there is none, no server need start."""
+    begun: list[Quire] = []
+
+    def start(**settings: Any) -> Quire:
+        begun.append(Quire(tmp_path_factory.mktemp("page"), **settings))
+        begun[-1].start()
+        return begun[-1]
+
+    yield start
+    # A page that is open would hold its stream of jobs until the server gives up waiting.
+    chromium.get("about:blank")
+    for server in begun:
+        server.stop()
+
+
+@pytest.fixture(scope="session")
+def visit(chromium: Any) -> Callable[[str], Page]:
+    """Somebody before the browser, at an address."""
+    return lambda url: Page(chromium, url, ROOT / "artefacts" / "web")
+
+
+@pytest.fixture(scope="session")
+def quire(new_quire: Callable[..., Quire], records: tuple[Path, ...]) -> Quire:
     """A running Quire with `records` in the collection "default". It is asked faster than a person asks: nothing is rationed."""
-    server = Quire(tmp_path_factory.mktemp("page"), queue=2, rate=0, ask_rate=0)
-    server.start()
+    server = new_quire(queue=2, rate=0, ask_rate=0)
     server.take_in(records, "default")
-    yield server
-    server.stop()
+    return server
 
 
 @pytest.fixture(scope="session")
-def visitor(chromium: Any, quire: Quire) -> Page:
-    """Somebody before the browser, at the address of that Quire."""
-    return Page(chromium, quire.url, ROOT / "artefacts" / "web")
+def visitor(visit: Callable[[str], Page], quire: Quire) -> Page:
+    """Somebody before that Quire."""
+    return visit(quire.url)
 
 
 @pytest.fixture

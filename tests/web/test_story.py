@@ -78,7 +78,9 @@ def test_the_whole_story_holds_from_the_first_file_to_the_last_receipt(page: Any
     )
     page.one("#answer-sources .source").click()
     page.until(lambda: page.all("#viewer .sheet:not(.waiting)"), "the page image")
-    opened = page.js("const sheet = document.querySelector('#viewer-stage .sheet'); return {page: sheet.dataset.page, dpi: sheet.dataset.dpi}")
+    opened = page.js(
+        "const sheet = document.querySelector('#viewer-stage .sheet'); return {page: sheet.dataset.page, dpi: sheet.dataset.dpi}"
+    )
     assert opened == citation
     assert page.text("#viewer-read") == "The very image the answer was read from"
     assert page.all("#viewer .mark")
