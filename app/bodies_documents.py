@@ -127,7 +127,11 @@ class DocumentPages(Document):
 
 
 class RemovalReceipt(Wire):
-    """All that went: rows, pages, files, and what was remembered of the upload. `shared_pages` live on: another document has them too."""
+    """All that went: rows, pages, files, and what was remembered of the upload. `shared_pages` live on: another document has them too.
+
+    `artefacts` counts all of it by kind: documents, chunks, vectors, pages, jobs, requests, caches, images, patches, bases, indexes, uploads,
+    memory (caches in memory), conversations (that had something of it). `left`: files that could not be removed yet, and will be.
+    """
 
     document: str
     name: str
@@ -139,6 +143,8 @@ class RemovalReceipt(Wire):
     jobs: list[str]
     uploads: int
     bytes: int
+    artefacts: dict[str, int]
+    left: list[str]
 
 
 class NotRemoved(Wire):

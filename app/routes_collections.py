@@ -47,7 +47,7 @@ def delete(house: HouseDep, name: Name) -> bodies_documents.CollectionRemoval:
     removals = remove_collection(house.workshop, name)
     house.forget_deleted()
     house.holdings.changed()
-    documents = [wire.receipt(removal.receipt, removal.files, removal.bytes) for removal in removals]
+    documents = [wire.receipt(removal.receipt, removal.files, removal.bytes, removal.artefacts, removal.left) for removal in removals]
     return bodies_documents.CollectionRemoval(collection=name, documents=documents, bytes=sum(one.bytes for one in documents))
 
 

@@ -160,7 +160,7 @@ def document(house: HouseDep, document: str) -> bodies_documents.DocumentPages:
 def delete(house: HouseDep, document: str) -> bodies_documents.RemovalReceipt:
     """Remove a document and everything that came of it, in the memory of conversations too; the receipt lists what went."""
     receipt = _remove(house, document)
-    house.forget_deleted()
+    receipt.artefacts["conversations"] = house.forget_deleted()
     return receipt
 
 
@@ -185,4 +185,4 @@ def _remove(house: House, document: str) -> bodies_documents.RemovalReceipt:
 
     removal = remove_document(house.workshop, document)
     house.holdings.changed()
-    return wire.receipt(removal.receipt, removal.files, removal.bytes)
+    return wire.receipt(removal.receipt, removal.files, removal.bytes, removal.artefacts, removal.left)

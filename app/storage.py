@@ -115,10 +115,7 @@ def delete(args: argparse.Namespace) -> int:
                     f"`quire documents --collection {args.collection}` lists them"
                 ) from None
     if args.json:
-        told = [
-            wire.receipt(one.receipt, one.files, one.bytes).model_dump() | {"artefacts": dict(one.artefacts), "left": one.left}
-            for one in removals
-        ]
+        told = [wire.receipt(one.receipt, one.files, one.bytes, one.artefacts, one.left).model_dump() for one in removals]
         print(_json(told if args.all_of is not None else told[0]))
     else:
         print("\n".join(printed.removal(one) for one in removals if one.receipt.document) or f"{args.all_of} is gone; it had no documents")

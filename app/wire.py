@@ -61,8 +61,11 @@ def document_pages(row: DocumentRow, chunks: Iterable[Chunk], pages: Mapping[str
     return bodies_documents.DocumentPages(**document(row).model_dump(), page_list=listed)
 
 
-def receipt(row: Receipt, files: Iterable[str], size: int) -> bodies_documents.RemovalReceipt:
-    return bodies_documents.RemovalReceipt.model_validate({**asdict(row), "removed_files": list(files), "bytes": size})
+def receipt(
+    row: Receipt, files: Iterable[str], size: int, artefacts: Mapping[str, int] | None = None, left: Iterable[str] = ()
+) -> bodies_documents.RemovalReceipt:
+    told = {**asdict(row), "removed_files": list(files), "bytes": size, "artefacts": dict(artefacts or {}), "left": list(left)}
+    return bodies_documents.RemovalReceipt.model_validate(told)
 
 
 def page(row: PageRow, documents: Iterable[str]) -> bodies_documents.Page:

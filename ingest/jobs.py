@@ -173,7 +173,7 @@ class JobQueue:
         return JobRow(kept.job, collection, name, kept.file, detail={"replace": replace, "sha256": kept.sha256})
 
     def _require_room(self, more: int) -> None:
-        waiting = self.workshop.catalogue.counts().jobs["queued"]
+        waiting = self.workshop.catalogue.job_counts()["queued"]
         if waiting + more > self.waiting:
             raise QueueFull(
                 f"{waiting:,} uploads wait already and {more:,} would come, the limit is {self.waiting:,} (upload_queue); try later"

@@ -57,14 +57,12 @@ def remove_document(shelf: Shelf, document_id: str) -> Removal:
 
 
 def remove_collection(shelf: Shelf, name: str) -> tuple[Removal, ...]:
-    """Remove a collection with all its documents, and the uploads that wait for it. A receipt for each document; the last one has the files,
-    which are removed together. Raises UnknownCollection, HomeBusy."""
+    """Remove a collection with all its documents, and the uploads that wait for it. A receipt for each document, none where
+    there were none; the last one has the files, which are removed together. Raises UnknownCollection, HomeBusy."""
     with shelf.home.writing():
-        receipts, rest = shelf.catalogue.delete_collection(name)
+        receipts, _ = shelf.catalogue.delete_collection(name)
         gone = remove_files(shelf)
         _seal(shelf)
-    if not receipts:
-        receipts = (Receipt("", "", 0, 0, (), (), rest.jobs, rest.spools, rest.uploads, name),)
     return tuple(
         _removal(receipt, gone if last else Gone(), _log_left(shelf) if last else ())
         for receipt, last in ((receipt, receipt is receipts[-1]) for receipt in receipts)

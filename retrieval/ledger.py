@@ -85,6 +85,11 @@ class Ledger:
         with self._connections.read() as connection:
             return jobs.oldest_waiting(connection)
 
+    def job_counts(self, collection: str | None = None) -> dict[str, int]:
+        """How many jobs are in each state, of all or of one collection."""
+        with self._connections.read() as connection:
+            return jobs.by_state(connection, collection)
+
     def forget_finished(self, before: float) -> Forgotten:
         """Remove the rows of finished jobs that have not changed since that time, and those of requests of more than a day ago."""
         with self._connections.write() as connection:

@@ -164,6 +164,8 @@ def test_a_receipt_lists_what_went():
         "removed_pages": [KEY],
         "shared_pages": [],
         "removed_files": ["images/ab/x.png"],
+        "artefacts": {},
+        "left": [],
         "jobs": [],
         "uploads": 0,
         "bytes": 42,
