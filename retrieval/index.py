@@ -73,6 +73,8 @@ class VectorIndex:
                 index = cls(ids, vectors)
                 index._save(folder, stem(collection), facts)
             except OSError as reason:
+                if isinstance(reason, FileNotFoundError) and folder.is_dir():
+                    continue  # a deletion took the half-written file away: what it held is of before
                 raise RetrievalError(
                     f"the vector index cannot be kept in {folder}: {reason}; free space or give another folder"
                 ) from reason

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -163,3 +164,19 @@ def test_a_changed_vector_under_the_same_id_is_noticed(filled: Catalogue, folder
     rows = whole(1, [f"1.{page}" for page in range(10)])
     replace(rows, vectors=rows.vectors[::-1]).add_to(filled, replaces="d1")
     assert VectorIndex.open_or_build(folder, filled, "default").search(rows.vectors[0], 1)[0][0] == 1009
+
+
+def test_a_deletion_that_takes_a_half_written_file_away_costs_nobody_his_search(
+    filled: Catalogue, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, taken = os.replace, []
+
+    def deleted_in_between(source: str, target: Path) -> None:
+        if len(taken) < 2:  # of the index, and of its side file
+            taken.extend(remove_index(folder, "default"))
+        real(source, target)
+
+    monkeypatch.setattr("retrieval.index.os.replace", deleted_in_between)
+    assert VectorIndex.open_or_build(folder, filled, "default").count == 30
+    assert len(taken) == 2
+    assert set(contents(folder)) == {f"{stem('default')}.faiss", f"{stem('default')}.json"}
