@@ -213,7 +213,9 @@ def settle(ledger: Ledger, given: Paper, job: dict[str, Any]) -> None:
         if job["state"] != "failed" or not job["error"]:
             ledger.breach("bad file", f"{given.name} ({given.kind}) ended {job['state']}: {job['error'] or 'without a reason'}")
         return
-    if job["state"] != "done" or len(documents) != 1:
+    # Of a zip one member is sound and one is empty: the job has failed, and says so; what went in stays.
+    right = (job["state"], len(documents)) == ("failed" if given.kind == "zip" else "done", 1)
+    if not right or (given.kind == "zip" and "-empty.txt" not in job["error"]):
         ledger.breach("lost upload", f"{given.name} ended {job['state']} with {len(documents)} documents: {job['error']} {members}")
         return
     ledger.arrived(given, documents[0])

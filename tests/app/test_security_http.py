@@ -141,7 +141,7 @@ def test_no_path_leads_out_of_its_folder(fort, path):
 
 # -- bodies ------------------------------------------------------------------------------------------------------------------
 
-ROUTES = ["/v1/ask", "/v1/search", "/v1/documents/text", "/v1/documents/delete"]
+ROUTES = ["/v1/ask", "/v1/search", "/v1/documents/text", "/v1/documents/delete", "/v1/chat/completions"]
 BODIES = {
     "deep lists": b"[" * 100_000,
     "deep objects": b'{"a":' * 50_000 + b"1" + b"}" * 50_000,

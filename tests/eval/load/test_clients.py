@@ -3,6 +3,7 @@
 import itertools
 import threading
 import time
+import zipfile
 
 import pytest
 
@@ -91,4 +92,9 @@ def test_a_byte_of_a_deleted_value_in_any_file_is_found(tmp_path) -> None:
     ledger.deleted(entry, [])
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "file").write_bytes(b"\0" * 100 + entry.paper.value.encode() + ledger.entries["d2"].paper.value.encode())
-    assert list(left_behind(tmp_path, ledger.gone())) == [(tmp_path / "deep" / "file", entry.paper.value)]
+    with zipfile.ZipFile(tmp_path / "kept.zip", "w", zipfile.ZIP_DEFLATED) as container:
+        container.writestr("a.txt", f"The code is {entry.paper.value}. " * 20)
+    assert list(left_behind(tmp_path, ledger.gone())) == [
+        (tmp_path / "deep" / "file", entry.paper.value),
+        (tmp_path / "kept.zip", entry.paper.value),
+    ]
