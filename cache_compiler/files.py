@@ -12,10 +12,14 @@ from .errors import StoreUnwritable
 # A name that no key has: what a crash leaves behind can be told from what was meant.
 UNFINISHED = ".unfinished"
 
+# Names of what threads of this process are writing. Its number alone says nothing: in a container every process has the number of the one before.
+_WRITING: set[str] = set()
+
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Write to a name of this thread's own beside `path`, flush to the disk, rename. Raises StoreUnwritable naming the folder."""
     temporary = path.with_name(f"{path.name}.{threading.get_ident()}.{os.getpid()}{UNFINISHED}")
+    _WRITING.add(temporary.name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
@@ -29,6 +33,8 @@ def write_atomic(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink()
         raise StoreUnwritable(f"{path.parent}: {error.strerror or error}; free some space or give another home") from error
+    finally:
+        _WRITING.discard(temporary.name)
 
 
 def sweep(folder: Path) -> int:
@@ -42,14 +48,14 @@ def sweep(folder: Path) -> int:
 
 
 def is_abandoned(path: Path) -> bool:
-    """Whether an unfinished file's writer is gone, or is this process, which is not writing while it looks."""
+    """Whether an unfinished file's writer is gone: another process, or a thread of this one that is not writing it now."""
     writer = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
-    return not writer.isdigit() or not _alive(int(writer))
+    return path.name not in _WRITING and (not writer.isdigit() or not _alive(int(writer)))
 
 
 def _alive(process: int) -> bool:
     if process == os.getpid():
-        return False  # whoever sweeps is not writing
+        return False  # left by one that had the same number
     try:
         os.kill(process, 0)
     except ProcessLookupError:

@@ -106,5 +106,11 @@ def test_a_live_writers_file_is_left_to_it(tmp_path: Path) -> None:
     assert names(tmp_path) == {"whole.bin", parent.name}
 
 
+def test_what_another_thread_of_this_process_is_writing_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cache_compiler.files.os.fsync", lambda _: sweep(tmp_path))  # between the write and the rename
+    write_atomic(tmp_path / "file.bin", b"whole")
+    assert names(tmp_path) == {"file.bin"}
+
+
 def test_a_folder_that_is_not_there_has_nothing_to_sweep(tmp_path: Path) -> None:
     assert sweep(tmp_path / "nowhere") == 0
