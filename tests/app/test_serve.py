@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -147,34 +148,47 @@ def test_a_whole_session_leaves_no_word_of_it_in_the_log(home, records):
 LONG = {"question": "Whose is the farm?", "max_tokens": 4096, "temperature": 5.0, "stream": True}
 
 
-def test_told_to_stop_it_lets_answers_end_and_hands_back_what_does_not(home, records):
-    with serving("--home", str(home), "--grace", "1.5") as (process, client):
-        assert client.get("/v1/documents?collection=private-matters").json()["documents"]
-        with (
-            client.stream("GET", "/v1/jobs/events") as watching,
-            client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response,
-            httpx.Client(base_url=client.base_url, timeout=60) as other,
-        ):
-            told = events(response.iter_lines())
-            assert next(told)[0] == "planned"
-            process.send_signal(signal.SIGTERM)
-            while (ready := other.get("/readyz")).status_code == 200:
-                time.sleep(0.01)
-            assert "shutting down" in ready.json()["reason"]
-            refused = other.post("/v1/ask", json=LONG)
-            assert (refused.status_code, refused.json()["error"]["type"]) == (503, "ShuttingDown")
-            assert int(refused.headers["retry-after"]) >= 1
-            assert other.get("/livez").status_code == 200
-            *_, (last, data) = told
-            assert list(watching.iter_lines()) is not None  # it was let go
+def test_told_to_stop_it_takes_no_new_question_lets_answers_end_and_watchers_go(home, records):
+    with serving("--home", str(home), "--grace", "20") as (process, client), ThreadPoolExecutor(4) as pool:
+
+        def ask() -> str:
+            with client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response:
+                return [name for name, _ in events(response.iter_lines())][-1]
+
+        def watch() -> bool:
+            with client.stream("GET", "/v1/jobs/events") as response:
+                return bool(list(response.iter_lines())) or True  # it ends, for it was let go
+
+        asked, watching = [pool.submit(ask) for _ in range(3)], pool.submit(watch)
+        while "quire_lane_length 3.0" not in client.get("/metrics").text:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        while (ready := client.get("/readyz")).status_code == 200:
+            time.sleep(0.01)
+        refused = client.post("/v1/ask", json=LONG)
+        assert "shutting down" in ready.json()["reason"]
+        assert (refused.status_code, refused.json()["error"]["type"]) == (503, "ShuttingDown")
+        assert int(refused.headers["retry-after"]) >= 1
+        # Those that ended within the grace did so, and the others were told to ask again: none just broke off.
+        assert {one.result() for one in asked} <= {"done", "failed"}
+        assert watching.result()
         code, log = ended(process)
         assert code == 0
         assert "Traceback" not in log
-        # The reader ends by itself, in time or not, as it falls out; either way the client was told.
-        assert last in ("done", "failed")
-        if last == "failed":
-            assert data["error"]["type"] == "ShuttingDown"
-            assert "ask again" in data["error"]["message"]
+
+
+def test_what_has_not_ended_in_time_is_handed_back_in_the_stream_itself(home):
+    with serving("--home", str(home), "--grace", "0") as (process, client):
+        with client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response:
+            told = events(response.iter_lines())
+            assert next(told)[0] == "planned"
+            process.send_signal(signal.SIGTERM)
+            *_, (last, data) = told
+        assert (last, data["error"]["type"]) == ("failed", "ShuttingDown")
+        assert "ask again" in data["error"]["message"]
+        code, log = ended(process)
+        assert code == 0
+        assert "Traceback" not in log
 
 
 def test_a_second_signal_ends_it_at_once(home):
