@@ -15,6 +15,9 @@ from .encoding import clean
 _LONGEST = 2000
 _ENOUGH = 1600
 _ENLARGED = 2.0
+# Pieces that overlap by so much of the lower one's height, no farther apart than so much of it, are one line: the engine parts at wide spaces.
+_OVERLAP = 0.6
+_GAP = 0.7
 # Lines of one page, and characters of one line, that are kept: no page of print has as many.
 LINES = 2_000
 CHARACTERS = 1_000
@@ -53,6 +56,21 @@ def recogniser(threads: int) -> Callable[[Any], Recognised]:
             if words:
                 across, down = [float(x) / width for x, _ in corners], [float(y) / height for _, y in corners]
                 lines.append((words, *(min(1.0, max(0.0, side)) for side in (min(across), min(down), max(across), max(down)))))
-        return lines
+        return joined(lines, width / height)
 
     return recognise
+
+
+def joined(lines: Recognised, aspect: float) -> Recognised:
+    """Pieces side by side as one line, with a space between. `aspect`: the picture's width by its height, for boxes are in shares of both."""
+    found: Recognised = []
+    for text, x0, y0, x1, y1 in lines:
+        if found:
+            before, left, top, right, bottom = found[-1]
+            low = min(bottom - top, y1 - y0)
+            beside = min(bottom, y1) - max(top, y0) >= _OVERLAP * low
+            if beside and x0 >= (left + right) / 2 and (x0 - right) * aspect <= _GAP * low:
+                found[-1] = (f"{before} {text}"[:CHARACTERS], left, min(top, y0), max(right, x1), max(bottom, y1))
+                continue
+        found.append((text, x0, y0, x1, y1))
+    return found
