@@ -21,6 +21,8 @@ log = logging.getLogger("quire.keeper")
 
 # Seconds between two rounds; and between two notes of what was read, each of which is a commit.
 ROUND, NOTE = 1.0, 10.0
+# Rounds in which a change is forgotten: the model may be taken in the first ones, and conversations are let go of between two answers.
+FORGET = 5
 # Caches that wait to be put back; a further one is compiled again when it is needed again.
 _WAITING = 32
 
@@ -38,6 +40,7 @@ class Keeper:
         self._used: dict[str, float] = {}
         self._back: dict[str, tuple[Canonical, bool]] = {}
         self._noted = time.monotonic()
+        self._forgetting = 0
         self._seen = workshop.catalogue.generation()
         # The first round looks: an earlier process may have left more than the limit.
         self._look = True
@@ -94,7 +97,10 @@ class Keeper:
             generation = self.workshop.catalogue.generation()
             changed, self._seen = generation != self._seen, generation
             if changed:
-                self.workshop.store.ram.keep_only(lambda key: self.workshop.store.has(key))
+                self.workshop.store.ram.keep_only(self.workshop.store.has)
+                self._forgetting = FORGET
+            if self._forgetting and not last:
+                self._forgetting -= 1
                 self.forget()
             put = self._put_back()
             if last or time.monotonic() - self._noted >= NOTE:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+
+from PIL import Image
 
 from cache_compiler.errors import CorruptCache
 from cache_compiler.patch import PatchKey
@@ -52,6 +55,8 @@ def repair(
         for key in keys:
             if workshop.store.has(key) and not _sound(workshop, key):
                 workshop.store.remove(key)
+            if not _drawn(workshop.images.path(key)):
+                workshop.images.path(key).unlink(missing_ok=True)
         gone = lost_pictures(chunks, workshop)
         lost |= gone
         if missing_keys(keys, workshop):
@@ -76,5 +81,17 @@ def _sound(workshop: Workshop, key: str) -> bool:
     try:
         workshop.store.get(key)
     except CorruptCache:
+        return False
+    return True
+
+
+def _drawn(path: Path) -> bool:
+    """Whether a PNG can be read; one that is not there is missing, not damaged."""
+    try:
+        with Image.open(path) as found:
+            found.load()
+    except FileNotFoundError:
+        return True
+    except (OSError, SyntaxError, ValueError):  # Pillow's PNG reader speaks of damage with all three
         return False
     return True

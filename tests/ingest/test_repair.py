@@ -42,3 +42,12 @@ def test_a_sound_collection_is_left_as_it_is_and_no_page_of_it_is_drawn(
     ingest([records], "default", workshop)
     monkeypatch.setattr("ingest.leaves.rasterise", lambda *_: pytest.fail("a page was drawn"))
     assert repair(workshop, "default") == Repaired()
+
+
+def test_a_damaged_image_is_drawn_again(workshop: Workshop, records: Path) -> None:
+    ingest([records / "a.txt"], "default", workshop)
+    before = files_of(workshop.home.root)
+    path = workshop.images.path(next(workshop.store.keys()))
+    path.write_bytes(path.read_bytes()[:200])
+    assert repair(workshop, "default") == Repaired()
+    assert files_of(workshop.home.root) == before
