@@ -140,6 +140,8 @@ class _Body:
         length = headers.get("content-length", "0")
         if length.isdecimal() and int(length) > self.limit:
             raise self._too_large()
+        # Nothing is waited for where no body comes: a stream's watcher would be cut off as a slow sender.
+        self._more = "content-length" in headers or "transfer-encoding" in headers
 
     async def receive(self) -> Message:
         """Raises RequestTooLarge and RequestTooSlow."""

@@ -146,7 +146,13 @@ def carried(tmp_path, receive, **given):
         async def send(message):
             sent.append(message)
 
-        scope = {"type": "http", "method": "POST", "path": "/v1/documents", "headers": [(b"host", b"localhost")], "query_string": b""}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/v1/documents",
+            "headers": [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")],
+            "query_string": b"",
+        }
         await Doors(inner, Settings(home=tmp_path, **given))(scope, receive, send)
         return sent[0]["status"]
 
