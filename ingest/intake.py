@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from retrieval.errors import UnknownDocument, UnknownJob
 from retrieval.types import JobRow
@@ -114,26 +115,26 @@ class Intake:
         else:
             self._end(row, outcome)
 
-    def _fail(self, row: JobRow, reason: str, kind: str) -> None:
+    def _fail(self, row: JobRow, reason: str, kind: str, found: Mapping[str, Any] | None = None) -> None:
+        """`found`: facts for its detail. What it has told of an archive's members stays: by that a deletion of one finds the upload."""
         self.untidy = True
-        self.board.update(row.id, state="failed", error=reason, detail={**row.detail, "type": kind})
+        detail = {**self.board.job(row.id).detail, **(found or {}), "type": kind}
+        self.board.update(row.id, state="failed", error=reason, detail=detail)
+        if self._holds_deleted(detail):
+            self.spool.drop(row.spool)
 
     def _end(self, row: JobRow, outcome: Outcome) -> None:
-        detail = {**row.detail, **outcome.detail}
         if outcome.state == "done":
-            self._finish(row, state="done", document=outcome.document, detail=detail)
+            self._finish(row, state="done", document=outcome.document, detail={**row.detail, **outcome.detail})
         else:
-            self.untidy = True
-            self.board.update(row.id, state="failed", error=outcome.error, detail={**detail, "type": "PartlyFailed"})
-            if self._holds_deleted(outcome):
-                self.spool.drop(row.spool)
+            self._fail(row, outcome.error, "PartlyFailed", outcome.detail)
         # Behind the job's end: the documents are in, and a question would bring the index up to them by itself.
         finish_run(self.workshop, row.collection)
 
-    def _holds_deleted(self, outcome: Outcome) -> bool:
+    def _holds_deleted(self, detail: Mapping[str, Any]) -> bool:
         """Whether a document that an archive brought was deleted before the archive was through: what is kept of it must not outlive it."""
         try:
-            for member in outcome.detail.get("members", ()):
+            for member in detail.get("members", ()):
                 if member["document"]:
                     self.workshop.catalogue.document(member["document"])
         except UnknownDocument:
@@ -147,6 +148,8 @@ class Intake:
             self.spool.drop(row.spool)
 
     def _stop(self, row: JobRow) -> bool:
+        """Raises UnknownJob where the job has gone with its collection: what it is making must not bring that back."""
+        self.board.job(row.id)
         return row.id in self._cancelled or self._stopping.is_set()
 
     def _listener(self, row: JobRow) -> Listener:

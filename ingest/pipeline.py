@@ -155,7 +155,8 @@ def ingest_file(
     step("index")(0, 0)
     vectors = workshop.embedder.embed_passages([piece.text for piece in leaves.chunks])
     row = _row(made.document, document_id, collection, leaves, workshop)
-    _commit(row, leaves, vectors, workshop, before.id if before is not None else None, lambda: make(lambda _: lambda *_: None))
+    replaces = before.id if before is not None else None
+    _commit(row, leaves, vectors, workshop, replaces, lambda: make(lambda _: lambda *_: None), cancelled)
     images = len(leaves.pages) * len(workshop.dpis)
     return Done(
         name=name,
@@ -215,12 +216,21 @@ def _require_room(name: str, leaves: Leaves, workshop: Workshop) -> None:
 
 
 def _commit(
-    row: DocumentRow, leaves: Leaves, vectors: Vectors, workshop: Workshop, replaces: str | None, again: Callable[[], object]
+    row: DocumentRow,
+    leaves: Leaves,
+    vectors: Vectors,
+    workshop: Workshop,
+    replaces: str | None,
+    again: Callable[[], object],
+    cancelled: Stop,
 ) -> None:
     """Write the catalogue's rows while holding the writer's lock. Of a page that somebody's deletion has taken meanwhile all is made `again`."""
     patches = policy_keys(workshop, pages_of(leaves.chunks))
     while True:
         with workshop.home.writing():
+            # Under the lock, for a deletion holds it too: of a job that it took nothing may come behind it.
+            if cancelled():
+                raise Cancelled("stopped on request; what was compiled is kept, run it again to go on")
             if not missing_keys(leaves.image_keys(workshop.dpis), workshop) and all(map(workshop.store.patches.has, patches)):
                 workshop.collection(row.collection, create=True)
                 workshop.catalogue.add_document(row, leaves.chunks, vectors, leaves.rows(), replaces=replaces)

@@ -1,5 +1,6 @@
 """Uploads as jobs: acknowledged on disk, cancelled for real, taken up again after a death."""
 
+import errno
 import io
 import time
 import zipfile
@@ -7,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from ingest.archive import unpack
 from ingest.errors import BadName, HomeBusy, QueueFull, TooLarge
 from ingest.jobs import FINAL, JobQueue
+from ingest.remove import remove_collection, remove_document
 from ingest.types import Limits
 from ingest.workshop import Workshop
 from retrieval.errors import KeyReused, UnknownCollection, UnknownJob
@@ -316,4 +319,44 @@ def test_a_job_whose_collection_is_deleted_while_it_runs_leaves_nothing_and_the_
     with pytest.raises(UnknownCollection):
         workshop.catalogue.documents("doomed")
     assert list(workshop.home.spool.iterdir()) == []
+    queue.stop()
+
+
+def test_a_collection_that_is_deleted_before_a_jobs_last_step_stays_deleted(
+    workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true = workshop.embedder.embed_passages
+
+    def embed(texts):  # type: ignore[no-untyped-def]
+        if "doomed" in [row.name for row in workshop.catalogue.collections()]:
+            remove_collection(workshop, "doomed")
+        return true(texts)
+
+    monkeypatch.setattr(workshop.embedder, "embed_passages", embed)
+    queue = JobQueue(workshop)
+    queue.submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "doomed")
+    after = queue.submit("c.txt", io.BytesIO((records / "c.txt").read_bytes()), "default")
+    queue.start()
+    assert finish(queue, after.id).state == "done"
+    assert [row.name for row in workshop.catalogue.collections()] == ["default"]
+    queue.stop()
+
+
+def test_a_zip_that_breaks_off_is_found_by_the_deletion_of_what_it_brought(
+    workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*args: object):  # type: ignore[no-untyped-def]
+        yield next(unpack(*args))  # type: ignore[arg-type]
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("ingest.batch.unpack", full)
+    queue = JobQueue(workshop)
+    queue.start()
+    a, c = ((records / name).read_bytes() for name in ("a.txt", "c.txt"))
+    row = finish(queue, queue.submit("all.zip", zipped(("a.txt", a), ("c.txt", c)), "default").id)
+    assert (row.state, [member["name"] for member in row.detail["members"]]) == ("failed", ["all.zip/a.txt"])
+    remove_document(workshop, row.detail["members"][0]["document"])
+    assert [path for path in workshop.home.spool.rglob("*") if path.is_file()] == []
+    with pytest.raises(UnknownJob):
+        queue.job(row.id)
     queue.stop()
