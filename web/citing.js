@@ -9,7 +9,7 @@ export const WHY = {
 };
 
 /** What a mark says. Words that stand on a page are no proof that the answer is right. */
-export const MARK = { holds: "the answer's own words stand here", closest: "the line nearest to the question", whole: "a picture: what it says is not known as text" };
+export const MARK = { holds: "the answer's own words stand here", closest: "nearest to the question", whole: "a picture: what it says is not known as text" };
 
 /** Is all of the page marked? So is a picture on which no text is known: the answer may stand anywhere on it. */
 export const isWhole = ({ box: [left, top, right, bottom] }, { width, height }) => left <= 0 && top <= 0 && right >= width && bottom >= height;

@@ -30,7 +30,7 @@ export async function loadShelf(added = []) {
     // A collection comes to be with its first document: until then it is an empty shelf, not a mistake.
     if (error instanceof api.ApiError && error.status === 404) piece = { documents: [], next: null };
     else {
-      if (!lost(error)) state(error.message, true);
+      if (!lost(error)) state(error.status === 401 ? "The shelf is locked." : error.message, error.status !== 401);
       return;
     }
   }
