@@ -162,6 +162,8 @@ def _empty_workshop(settings: Settings) -> Iterator[Workshop]:
             batch=settings.batch,
             limits=settings.limits(),
             policy=settings.policy(),
+            pdf_engine=settings.pdf_engine,
+            ocr=settings.ocr,
         )
         try:
             admitted(settings, workshop.identity, settings.home / home.store_root.name / workshop.store.folder.name)
