@@ -41,7 +41,7 @@ def gc(shelf: Shelf, stale: bool = False, dry: bool = False, remembered: float =
 
     Files that are not an hour old are left to whoever is writing them. Raises HomeBusy.
     """
-    unneeded = _unneeded(shelf, stale)
+    unneeded = sorted(_of_pages(shelf) | _strays(shelf, stale))
     size = sum(_size(path) for path in unneeded)
     files = tuple(str(path.relative_to(shelf.home.root)) for path in unneeded)
     before = time.time() - remembered
@@ -52,7 +52,8 @@ def gc(shelf: Shelf, stale: bool = False, dry: bool = False, remembered: float =
     remove_orphans(shelf, _old_orphans(shelf))
     forgotten = shelf.catalogue.forget_finished(before)
     with shelf.home.writing():
-        for path in unneeded:
+        # Looked for again, and files of pages not at all: a document that came meanwhile may have taken up what nobody needed before.
+        for path in _strays(shelf, stale):
             if path.is_dir():
                 shutil.rmtree(path)
             else:
@@ -65,17 +66,21 @@ def gc(shelf: Shelf, stale: bool = False, dry: bool = False, remembered: float =
     return Collected(files, size, len(forgotten.jobs), forgotten.uploads)
 
 
-def _unneeded(shelf: Shelf, stale: bool) -> list[Path]:
-    """Files that nobody needs, and folders of stale stores, sorted."""
-    home, found = shelf.home, set[Path]()
-    for key in [*shelf.catalogue.pending().images, *_old_orphans(shelf)]:
-        found |= set(home.derived_files(key))
-    found |= {path for path in home.root.rglob(f"*{UNFINISHED}") if is_abandoned(path)}
+def _of_pages(shelf: Shelf) -> set[Path]:
+    """Files of pages that no document owns, or that a deletion has noted."""
+    keys = [*shelf.catalogue.pending().images, *_old_orphans(shelf)]
+    return {path for key in keys for path in shelf.home.derived_files(key)}
+
+
+def _strays(shelf: Shelf, stale: bool) -> set[Path]:
+    """All else that nobody needs: half-written files, uploads, indexes; and folders of stale stores."""
+    home = shelf.home
+    found = {path for path in home.root.rglob(f"*{UNFINISHED}") if is_abandoned(path)}
     waiting = {row.spool for row in shelf.catalogue.jobs(states=("queued", "running", "failed"))}
     found |= {path for path in home.spool.iterdir() if path.is_file() and path.name not in waiting and _old(path)}
     known = {stem(row.name) for row in shelf.catalogue.collections()}
     found |= {path for path in home.index_folder.glob("*") if path.name.lstrip(".").partition(".")[0] not in known}
-    return sorted(found | (_stale(shelf) if stale else set()))
+    return found | (_stale(shelf) if stale else set())
 
 
 def _stale(shelf: Shelf) -> set[Path]:

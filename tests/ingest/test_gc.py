@@ -5,6 +5,8 @@ import shutil
 import time
 from pathlib import Path
 
+import pytest
+
 from ingest.checks import ARRIVING
 from ingest.gc import gc
 from ingest.shelf import BareShelf
@@ -78,6 +80,17 @@ def test_a_cut_deletion_is_finished(shelf: BareShelf) -> None:
     assert gc(shelf, dry=True).files
     assert gc(shelf).files
     assert verify(shelf).clean
+
+
+def test_what_a_document_takes_up_meanwhile_stays(shelf: BareShelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = files_of(shelf.home.root)
+    for path in shelf.home.page_files():
+        os.utime(path, (time.time() - ARRIVING - 60,) * 2)
+    owned = shelf.catalogue.page_keys()
+    looks = iter([set(), owned])  # when it is looked, nobody owns a page; when they are to go, somebody does again
+    monkeypatch.setattr(shelf.catalogue, "page_keys", lambda: next(looks, owned))
+    gc(shelf)
+    assert files_of(shelf.home.root) == before
 
 
 def test_a_store_of_no_collection_goes_only_when_asked_for(shelf: BareShelf) -> None:
