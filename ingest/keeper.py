@@ -102,6 +102,8 @@ class Keeper:
             if self._forgetting and not last:
                 self._forgetting -= 1
                 self.forget()
+            if self.workshop.catalogue.log_left:
+                self.workshop.catalogue.empty_log()
             put = self._put_back()
             if last or time.monotonic() - self._noted >= NOTE:
                 self._note()

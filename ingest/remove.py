@@ -184,8 +184,8 @@ def _seal(shelf: Shelf) -> None:
 
 
 def _log_left(shelf: Shelf) -> tuple[str, ...]:
-    """SQLite's log holds what was deleted until it is cut; a reader of another process may keep that from being done now."""
-    return () if shelf.catalogue.empty_log() else ("catalogue.sqlite-wal: a reader holds it; the next deletion, or closing, empties it",)
+    """SQLite's log holds what was deleted until it is cut; a long reader, such as a backup, may keep that from being done now."""
+    return () if shelf.catalogue.empty_log() else ("catalogue.sqlite-wal: a reader holds it; a server empties it soon, or closing does",)
 
 
 def _removal(receipt: Receipt, gone: Gone, left: tuple[str, ...]) -> Removal:

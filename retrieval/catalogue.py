@@ -149,6 +149,11 @@ class Catalogue(Ledger):
         """As `Connections.empty_log`; every deletion does it."""
         return self._connections.empty_log()
 
+    @property
+    def log_left(self) -> bool:
+        """Whether a reader has kept this process from emptying the log: it still holds what was deleted."""
+        return self._connections.log_left
+
     def clear_removals(self, keys: Iterable[str]) -> None:
         """Take page-image keys off the list, `index/<collection>` and `spool/<file>`; what is not on it is passed over."""
         with self._connections.write() as connection:

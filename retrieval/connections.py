@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .errors import RetrievalError
-from .schema import connect
+from .schema import PATIENCE, connect
+
+# Seconds that emptying the log waits for readers: nobody can write meanwhile, and a check or a backup reads for minutes.
+_LOG_PATIENCE = 0.5
 
 
 class Connections:
@@ -23,6 +26,8 @@ class Connections:
         self.path = path
         self._lock = threading.Lock()
         self._closed = False
+        # Whether the log could not be emptied the last time.
+        self.log_left = False
         # Opening one now says at once, and not at the first question, that the file is unusable.
         self._idle = [connect(path)]
 
@@ -42,18 +47,20 @@ class Connections:
     def empty_log(self) -> bool:
         """Write the log into the file and cut it to nothing: until then it, and the file, still hold what was deleted.
 
-        Readers that are under way are waited for. Where that takes longer than a writer's patience, or the disk is full, the log stays
-        as it is, and False comes back: what was committed is no less so, and the next call empties it, or the last process that closes
-        the file.
+        Readers that are under way are waited for, half a second at most. Where that takes longer, or the disk is full, the log stays as it
+        is, and False comes back: what was committed is no less so, and the next call empties it, or the last process that closes the file.
         """
         connection = self._take()
+        self.log_left = True
         try:
-            busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * _LOG_PATIENCE)}")
+            self.log_left = bool(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+            connection.execute(f"PRAGMA busy_timeout = {round(1000 * PATIENCE)}")
         except sqlite3.Error:
             connection.close()
             return False
         self._give_back(connection)
-        return not busy
+        return not self.log_left
 
     def copy_to(self, path: Path) -> None:
         """By SQLite's own backup, within one read transaction: the copy is of one moment, and no writer waits for it."""

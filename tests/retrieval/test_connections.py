@@ -58,3 +58,20 @@ def test_after_closing_a_transaction_is_refused_and_one_under_way_ends_well(conn
         keys(connections)
     connections.close()
     assert keys(Connections(connections.path)) == ["a"]
+
+
+def test_a_long_reader_keeps_the_log_and_keeps_no_writer_waiting(connections: Connections) -> None:
+    with connections.write() as connection:
+        connection.execute("INSERT INTO removals VALUES ('a')")
+    with connections.read() as reader:
+        reader.execute("SELECT * FROM removals").fetchall()
+        with connections.write() as connection:
+            connection.execute("DELETE FROM removals")
+        assert not connections.empty_log()
+        assert connections.log_left
+        with connections.write() as connection:
+            assert connection.execute("PRAGMA busy_timeout").fetchone() == (30_000,)
+            connection.execute("INSERT INTO removals VALUES ('b')")
+    assert connections.empty_log()
+    assert not connections.log_left
+    assert connections.path.with_name("c.sqlite-wal").stat().st_size == 0
