@@ -19,6 +19,8 @@ from .vectors import Ids, Vectors, digest
 
 # Raise it with every change of what is written; older files are then built again.
 FORMAT = 1
+# How often an index is built whose collection changes under it.
+_TRIES = 3
 
 
 class VectorIndex:
@@ -62,7 +64,7 @@ class VectorIndex:
         are whole; otherwise it is written anew from the catalogue, which is the truth. Raises UnknownCollection, and RetrievalError
         where the folder cannot be written.
         """
-        while True:
+        for _ in range(_TRIES):
             row, generation = catalogue.collection(collection), catalogue.generation(collection)
             ids, vectors = catalogue.vectors(collection)
             facts = _facts(row, ids, vectors)
@@ -82,6 +84,8 @@ class VectorIndex:
                 return index
             # Something was deleted meanwhile: its vectors must not stay in a file that was written behind the deletion.
             remove_index(folder, collection)
+        # It changes faster than its file is written, as while many files are taken in: this one serves now, and none is kept.
+        return cls(ids, vectors)
 
     def _save(self, folder: Path, name: str, facts: dict[str, object]) -> None:
         content = faiss.serialize_index(self._faiss).tobytes()

@@ -90,6 +90,21 @@ def test_whole_files_are_used_as_they_are(filled: Catalogue, folder: Path) -> No
     assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
 
 
+def test_a_collection_that_never_stands_still_is_searched_all_the_same(
+    filled: Catalogue, folder: Path, whole: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    true, numbers = VectorIndex._save, iter(range(10, 99))
+
+    def save(self: VectorIndex, *args: object) -> None:
+        true(self, *args)  # type: ignore[arg-type]
+        number = next(numbers)
+        whole(number, [f"{number}.0"]).add_to(filled)
+
+    monkeypatch.setattr(VectorIndex, "_save", save)
+    assert VectorIndex.open_or_build(folder, filled, "default").count >= 30
+    assert contents(folder) == {}
+
+
 def damage_nothing_left(path: Path) -> None:
     path.unlink()
 
