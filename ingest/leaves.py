@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from renderer import paginate, rasterise
 from renderer.types import Line, Page, image_key
-from retrieval.errors import UnknownPage
+from retrieval.errors import UnknownDocument, UnknownPage
 from retrieval.types import Chunk, PageRef, PageRow
 
 from .errors import Cancelled
@@ -118,11 +118,11 @@ def _natives(chunk: Chunk, workshop: Workshop, known: Mapping[str, Page]) -> Ite
 
 
 def _lost(key: str, chunk: Chunk, workshop: Workshop) -> str:
-    document = workshop.catalogue.document(chunk.document)
-    return (
-        f"{document.name}, page {chunk.source_page}: its picture ({key}) is lost, and cannot be drawn from text: "
-        f"ingest {document.name} again"
-    )
+    try:
+        name = workshop.catalogue.document(chunk.document).name
+    except UnknownDocument:
+        name = "the document"  # it is on its way in
+    return f"{name}, page {chunk.source_page}: its picture ({key}) is lost, and cannot be drawn from text: ingest {name} again"
 
 
 def compile_missing(leaves: Leaves, workshop: Workshop, step: Step, cancelled: Callable[[], bool]) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from ingest.ocr import why_not
 from ingest.opening import open_workshop
 from ingest.pipeline import ingest
 from ingest.reading import compile_stored
-from ingest.remove import remove_document
+from ingest.remove import remove_document, remove_orphans
 from ingest.repair import repair
 from ingest.types import Limits
 from ingest.workshop import Workshop
@@ -201,6 +201,24 @@ def test_a_lost_picture_is_told_with_the_file_to_ingest_again_and_that_brings_ba
         name: data for name, data in before.items() if name.endswith(".png")
     }
     assert ingest([path], "default", blind).skipped == ("two.tiff",)
+
+
+def test_pictures_that_are_tidied_away_before_their_document_owns_them_are_developed_again(
+    blind: Workshop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from ingest import pipeline
+
+    true, calls = pipeline.chunk, []
+
+    def tidied(*args: object):  # type: ignore[no-untyped-def]
+        calls.append(args)
+        if len(calls) == 1:
+            remove_orphans(blind)
+        return true(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(pipeline, "chunk", tidied)
+    assert ingest([pictures(tmp_path / "two.tiff", "one", "two")], "default", blind).done
+    assert len(calls) == 2
 
 
 def test_a_cache_is_made_again_from_the_picture_that_is_kept(blind: Workshop, tmp_path: Path) -> None:
