@@ -61,7 +61,8 @@ class JobQueue:
     def stop(self, timeout: float = 30.0) -> None:
         """Stop after the current batch; the job in hand is queued again and goes on when the next process starts."""
         self._intake.stop(timeout)
-        if self._claim is not None:
+        # A worker that is still at its batch keeps the home to itself: another server would take up the very same job.
+        if self._claim is not None and not self._intake.working:
             self._claim.release()
 
     @property
