@@ -97,3 +97,15 @@ def test_threads_at_once_leave_the_count_of_bytes_true(small: Small) -> None:
         thread.join()
     kept = [page for number in range(6) if (page := layer.get(small(number).key)) is not None]
     assert layer.bytes == sum(page.bytes for page in kept) <= layer.limit
+
+
+def test_what_is_no_longer_there_is_let_go_of_though_nobody_asks(small: Small) -> None:
+    layer, (first, second) = RamLayer[Canonical](1_000_000), (small(1), small(2))
+    for page in (first, second):
+        keep(layer, page)
+    assert layer.keep_only(lambda key: key == second.key) == 1
+    assert layer.get(first.key) is None
+    assert layer.get(second.key) is not None
+    assert layer.bytes == second.bytes
+    assert [layer.drop(second.key), layer.drop(second.key)] == [True, False]
+    assert layer.bytes == 0
