@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from cache_compiler.files import write_atomic
+from cache_compiler.files import UNFINISHED, write_atomic
 from retrieval.catalogue import Catalogue
 
 from .errors import BadBackup, HomeNotEmpty
@@ -77,6 +77,7 @@ def backup(home: Home, target: Path, copy: bool = False) -> Backup:
         found, counts = verify(shelf), shelf.catalogue.counts()
     _require_sound(found, target)
     (target / "lock").unlink(missing_ok=True)
+    _sync_all(target)
     files, size = taken.count(target)
     note = Backup(time.time(), counts.documents, counts.pages, files, size, taken.linked)
     write_atomic(target / NOTE, json.dumps(asdict(note), indent=1).encode() + b"\n")
@@ -134,7 +135,7 @@ class _Taken:
             else:
                 self.linked += 1
                 return
-        half = target.with_name(f"{target.name}.0.{os.getpid()}.unfinished")
+        half = target.with_name(f"{target.name}.0.{os.getpid()}{UNFINISHED}")
         shutil.copyfile(path, half)
         half.replace(target)
 
@@ -166,19 +167,21 @@ def _copy_all(home: Home, target: Path, taken: _Taken) -> list[str]:
 
 def _wanted(shelf: Shelf) -> Iterator[tuple[Path, bool]]:
     """(file, whether it must be there): images, and uploads that a job waits for. A cache or a patch may have been evicted."""
-    home, pages = shelf.home, shelf.catalogue.all_pages()
-    for page in pages:
+    home = shelf.home
+    # First, for an upload goes with its job's end, and no lock keeps it.
+    for row in shelf.catalogue.jobs(states=("queued", "running", "failed")):
+        if row.spool:
+            yield home.spool / row.spool, row.state != "failed"
+    for page in shelf.catalogue.all_pages():
         for dpi in page.rows:
             key = f"{page.key}@{dpi}"
             image = home.images_root / key[:2] / f"{key}.png"
             yield image, True
             yield from ((path, False) for path in home.derived_files(key) if path != image)
     yield from ((path, False) for files in home.patch_files() for path in files.folder.glob("given/*/*/*"))
-    yield from ((path, False) for path in home.store_root.glob("*/*") if path.is_file() and path.name != "manifest.json")
-    for row in shelf.catalogue.jobs(states=("queued", "running", "failed")):
-        if row.spool:
-            yield home.spool / row.spool, row.state != "failed"
-    yield from ((path, False) for path in home.root.iterdir() if path.is_file() and not path.name.startswith(_NOT))
+    for path in [*home.store_root.glob("*/*"), *(path for path in home.root.iterdir() if not path.name.startswith(_NOT))]:
+        if path.is_file() and path.name != "manifest.json" and not path.name.endswith(UNFINISHED):
+            yield path, False
 
 
 def _prune(shelf: Shelf) -> None:
@@ -198,7 +201,7 @@ def _require_sound(found: Findings, where: Path) -> None:
 
 
 def _sync_all(root: Path) -> None:
-    """Restored is what is on the disk, not what is on its way there."""
+    """Copied is what is on the disk, not what is on its way there."""
     for path in root.rglob("*"):
         if path.is_file() or path.is_dir():
             handle = os.open(path, os.O_RDONLY)

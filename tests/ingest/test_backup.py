@@ -67,6 +67,28 @@ def test_a_document_deleted_in_the_middle_does_not_dangle(
         assert {path.name.partition("@")[0] for path in copied.home.page_files()} == copied.catalogue.page_keys()
 
 
+def test_a_job_that_ends_while_pages_are_copied_is_copied_as_it_waited(shelf: BareShelf, tmp_path: Path) -> None:
+    upload = shelf.home.spool / "waiting.txt"
+    upload.write_text("an upload that was acknowledged")
+    (shelf.home.root / "weights.json.1.999999999.unfinished").write_text("{")
+    job = shelf.catalogue.add_job(JobRow("j1", "default", "waiting.txt", upload.name))
+    true = room._Taken.put
+
+    def put(taken: room._Taken, path: Path, target: Path) -> None:
+        if path.suffix == ".png" and upload.exists():
+            shelf.catalogue.update_job("j1", state="done")
+            upload.unlink()
+        true(taken, path, target)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(room._Taken, "put", put)
+        backup(shelf.home, tmp_path / "copy")
+    assert not upload.exists()
+    with open_shelf(tmp_path / "copy") as copied:
+        assert copied.catalogue.jobs() == [job]
+        assert verify(copied).clean
+
+
 def test_a_backup_goes_nowhere_where_something_is(shelf: BareShelf, tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "mine").write_text("mine")
