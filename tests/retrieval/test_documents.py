@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,7 +11,7 @@ import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import NameTaken, RetrievalError, UnknownCollection, UnknownDocument
-from retrieval.types import CollectionRow, PageRef, Receipt
+from retrieval.types import CollectionRow, JobRow, PageRef, Pending, Receipt
 
 Make = Callable[..., object]
 
@@ -137,3 +138,35 @@ def test_nothing_of_a_document_that_went_stays_in_an_open_catalogues_files(catal
         content = path.read_bytes()
         assert old.vectors.tobytes() not in content, path.name
         assert old.chunks[0].text.encode() not in content, path.name
+
+
+def test_a_deletion_notes_every_kind_of_file_that_must_follow(catalogue: Catalogue, whole: Make) -> None:
+    old = whole(1, ("a",))
+    old.add_to(catalogue)
+    catalogue.add_job(JobRow("j", "default", old.row.name, "j.txt", "failed", detail={"sha256": old.row.sha256}))
+    assert not catalogue.pending().any
+    catalogue.delete_document("d1")
+    assert catalogue.pending() == Pending(("a@120", "a@72"), ("default",), ("j.txt",))
+    catalogue.clear_removals(["a@72", "index/default", "spool/j.txt"])
+    assert catalogue.pending() == Pending(("a@120",))
+
+
+def test_collections_follow_their_store_to_another_format_and_others_stay(catalogue: Catalogue) -> None:
+    catalogue.create_collection(CollectionRow("other", {"model": "n", "store": "1"}, "drawn", 8))
+    before = catalogue.generation("default")
+    assert catalogue.change_identity({"model": "m"}, {"model": "m", "store": "2"}) == 1
+    assert catalogue.collection("default").identity == {"model": "m", "store": "2"}
+    assert catalogue.collection("other").identity == {"model": "n", "store": "1"}
+    assert catalogue.generation("default") > before
+    assert catalogue.change_identity({"model": "m"}, {"model": "m", "store": "2"}) == 0
+
+
+def test_faults_of_rows_are_said_and_a_sound_catalogue_has_none(catalogue: Catalogue, whole: Make) -> None:
+    whole(1, ("a", "b")).add_to(catalogue)
+    assert catalogue.faults() == []
+    with sqlite3.connect(catalogue.path) as raw:
+        raw.execute("UPDATE documents SET chunks = 7")
+        raw.execute("UPDATE chunks SET vector = ? WHERE ordinal = 0", (np.full(8, 9, np.float32).tobytes(),))
+        raw.execute("INSERT INTO pages SELECT 'c', width, height, lines, rows, kind FROM pages WHERE key = 'a'")
+    raw.close()
+    assert [fault.partition(" ")[0] for fault in catalogue.faults()] == ["document", "page", "1"]
