@@ -63,14 +63,28 @@ def test_a_stage_before_its_time_names_the_missing_file(tmp_path, capsys):
     assert "see.safetensors is not there" in capsys.readouterr().err
 
 
-def test_every_option_of_the_course_can_be_given():
+def test_every_option_of_the_stages_can_be_given():
     from dataclasses import fields
 
     from eval.training.answer import AnswerOptions
     from eval.training.lessons import Course
+    from eval.training.model import Size
+    from eval.training.see import SeeOptions
 
     known = {action.dest for action in parser()._actions}
-    assert {f.name for f in (*fields(Course), *fields(AnswerOptions)) if f.name != "curriculum"} <= known
+    # A curriculum is a file; only the growing of heads holds the eye still.
+    assert {f.name for kind in (Course, AnswerOptions, SeeOptions, Size) for f in fields(kind)} - {"curriculum", "still"} <= known
+
+
+def test_a_curriculum_from_a_file_is_followed_and_a_wrong_one_refused(run, tmp_path, capsys):
+    plan = tmp_path / "plan.toml"
+    plan.write_text("[[part]]\nshare = 1\n[[part.course]]\nshortest = 2\nlongest = 2\ntext = 1.0\n")
+    start = ["--from", str(run / "see.safetensors"), "--out", str(tmp_path / "out"), "--steps", "1", *TINY, "--curriculum", str(plan)]
+    assert main(["answer", *start]) == 0
+    assert "image -" in capsys.readouterr().out
+    plan.write_text("[[part]]\nshare = 2\n[[part.course]]\n")
+    assert main(["answer", *start]) == 2
+    assert "make 2, not 1" in capsys.readouterr().err
 
 
 def test_the_defaults_in_the_help_are_those_of_the_options(capsys: pytest.CaptureFixture[str]) -> None:
