@@ -67,7 +67,8 @@ class Home:
 
     def claim(self) -> BaseFileLock:
         """Be the one server that works on this home's uploads, until `release()` or the process's end. Raises HomeBusy."""
-        claim = FileLock(self.root / "serving", blocking=False)
+        # Taken by one thread and released by another: a lock that knows its thread would stay taken until the process ends.
+        claim = FileLock(self.root / "serving", blocking=False, thread_local=False)
         try:
             claim.acquire()
         except Timeout as error:
