@@ -61,7 +61,8 @@ class Quire:
         self._thread = threading.Thread(target=self._server.run, name="page-server", daemon=True)
         self._thread.start()
         porch = app.state.porch
-        while porch.house is None and self._thread.is_alive():
+        loading = porch.reason
+        while porch.house is None and porch.reason == loading and self._thread.is_alive():
             time.sleep(0.02)
         assert porch.house is not None, porch.reason
         self.house = porch.house
