@@ -46,6 +46,8 @@ class Keeper:
         self._look = True
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
+        # Uploads make room too.
+        workshop.planned = lambda: self.planned
 
     # -- what a question says ----------------------------------------------------------------------------------------
 

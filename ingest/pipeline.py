@@ -117,7 +117,7 @@ def finish_run(workshop: Workshop, collection: str) -> None:
     with workshop.home.writing():
         workshop.store.seal()
     if workshop.disk_bytes is not None:
-        evict(workshop, workshop.disk_bytes)
+        evict(workshop, workshop.disk_bytes, workshop.planned())
 
 
 def ingest_file(
@@ -210,7 +210,7 @@ def _made(
 
 def _require_room(name: str, leaves: Leaves, workshop: Workshop) -> None:
     try:
-        make_room(workshop, needed(leaves, workshop))
+        make_room(workshop, needed(leaves, workshop), workshop.planned())
     except NoRoom as error:
         raise NoRoom(f"{name}: {error}") from error
 
@@ -257,12 +257,16 @@ def _row(document: Document, document_id: str, collection: str, leaves: Leaves, 
 
 
 def is_whole(row: DocumentRow, workshop: Workshop) -> bool:
-    """Whether every page image of a document in the catalogue still has its cache and its PNG.
+    """Whether every page image of a document in the catalogue still has its cache and its PNG; with `disk_bytes` set, its PNG.
 
     Patches are not asked for: who has dropped them, or changed the policy, has not changed the file. `quire patch form` forms them.
     """
     refs = [page for piece in workshop.catalogue.chunks_of(row.id) for page in piece.pages]
-    return not missing_keys({image_key(ref.key, dpi) for ref in refs for dpi in workshop.dpis}, workshop)
+    keys = {image_key(ref.key, dpi) for ref in refs for dpi in workshop.dpis}
+    if workshop.disk_bytes is not None:
+        # A cache that was evicted is compiled when a question needs it; here it would only take another one's room.
+        return all(map(workshop.images.has, keys))
+    return not missing_keys(keys, workshop)
 
 
 def _is_there(workshop: Workshop, collection: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -46,6 +47,8 @@ class Workshop:
     ocr: str = "auto"
     # What caches, images and patches may take on the disk; None: all of it.
     disk_bytes: int | None = None
+    # Image keys that running questions have planned, as the keeper knows them: their caches are not evicted.
+    planned: Callable[[], Collection[str]] = frozenset
 
     @cached_property
     def prefix(self) -> Prefix:

@@ -10,7 +10,7 @@ from cache_compiler.types import Canonical
 from ingest import keeper as room
 from ingest.evict import look
 from ingest.keeper import Keeper
-from ingest.pipeline import ingest
+from ingest.pipeline import finish_run, ingest
 from ingest.remove import remove_document
 from ingest.workshop import Workshop
 
@@ -71,6 +71,9 @@ def test_the_limit_is_held_and_what_a_question_has_planned_stays(filled: Worksho
     keeper.round()
     assert set(keys) - set(filled.store.keys()) == {keys[1]}
     assert look(filled, ())[0] <= filled.disk_bytes
+    filled.disk_bytes = 0
+    finish_run(filled, "default")  # as an upload that ends does
+    assert list(filled.store.keys()) == keys[:1]
 
 
 def test_what_another_process_deleted_is_forgotten_though_nobody_asks(filled: Workshop) -> None:
