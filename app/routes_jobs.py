@@ -25,6 +25,8 @@ _STREAM: dict[int | str, dict[str, Any]] = {
 }
 # Seconds that a look may wait for a change: a watcher whose client has gone must not stay for long.
 LOOK = BEAT / 10
+# Changes that wait for a client that does not read: it hears the later ones as they stand when it does.
+AHEAD = 64
 
 
 @router.get("", response_model=bodies_documents.JobList, operation_id="list_jobs")
@@ -44,7 +46,7 @@ def jobs(
 @router.get("/events", response_class=Response, operation_id="watch_jobs", responses=_STREAM)
 async def events(request: Request, house: HouseDep, collection: Collection = None) -> Response:
     """Server-sent events `job`: one for every job that has not ended, then one at every change of any. It never ends by itself."""
-    walk = Walk(lambda cancel: _changes(house, collection, cancel))
+    walk = Walk(lambda cancel: _changes(house, collection, cancel), AHEAD)
     # Where nothing is under way there may be no first event for hours, and a client should see that it is connected.
     return await stream(request, walk, lambda row: ("job", wire.job(row)), first=0.0)
 
@@ -67,7 +69,7 @@ def job(house: HouseDep, job: str) -> bodies_documents.Job:
 @router.get("/{job}/events", response_class=Response, operation_id="watch_job", responses={**_STREAM, **problems(404)})
 async def job_events(request: Request, house: HouseDep, job: str) -> Response:
     """Server-sent events `job` at every change, until a final state."""
-    return await stream(request, Walk(lambda cancel: _way(house, job, cancel)), lambda row: ("job", wire.job(row)))
+    return await stream(request, Walk(lambda cancel: _way(house, job, cancel), AHEAD), lambda row: ("job", wire.job(row)))
 
 
 def _way(house: House, job: str, cancel: threading.Event) -> Iterator[JobRow]:

@@ -23,14 +23,18 @@ from .errors import known, shape
 T = TypeVar("T")
 BEAT = 10.0  # seconds; proxies close connections that are silent for 30 to 60
 FIRST = 5.0  # seconds to wait for the first event: until then an error still gets a status of its own
+ROOM = 0.1  # seconds between two looks whether a slow client has read on
 log = logging.getLogger("quire.http")
 
 
 class Walk(Generic[T]):
     """A blocking generator on its way in a thread. `run` gets the event that asks it to stop."""
 
-    def __init__(self, run: Callable[[threading.Event], Iterator[T]]) -> None:
+    def __init__(self, run: Callable[[threading.Event], Iterator[T]], ahead: int | None = None) -> None:
+        """`ahead`: how many values may wait for a client that reads slowly, for a walk without an end; it stands still meanwhile. An answer
+        never does: it would keep the model from everybody else."""
         self.cancel = threading.Event()
+        self._ahead = ahead
         self._loop = asyncio.get_running_loop()
         self._said: asyncio.Queue[tuple[str, T | BaseException | None]] = asyncio.Queue()
         # With the request's context: what the walk logs carries the request's number.
@@ -59,6 +63,8 @@ class Walk(Generic[T]):
             with closing(steps):  # type: ignore[type-var]
                 for value in steps:
                     self._say("item", value)
+                    while self._ahead is not None and self._said.qsize() >= self._ahead and not self.cancel.wait(ROOM):
+                        pass
                     if self.cancel.is_set():
                         break
         except BaseException as error:

@@ -128,3 +128,26 @@ def test_a_listener_that_leaves_ends_the_walk_and_closes_its_generator():
     count = len(seen)
     time.sleep(0.02)
     assert len(seen) == count
+
+
+def test_a_walk_without_an_end_stands_still_for_a_listener_that_does_not_read():
+    made = []
+
+    def endless(cancel):
+        while not cancel.is_set():
+            made.append(1)
+            yield "a"
+
+    async def go():
+        walk = Walk(endless, ahead=3)
+        while len(made) < 3:
+            await asyncio.sleep(0)
+        await asyncio.sleep(0.05)
+        before = len(made)
+        await asyncio.sleep(0.05)
+        assert len(made) == before
+        for _ in range(before + 1):  # it goes on when it is read
+            await walk.next(10)
+        walk.cancel.set()
+
+    asyncio.run(go())
