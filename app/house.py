@@ -23,7 +23,7 @@ from retrieval.retriever import Retriever
 from retrieval.types import Budget
 
 from .conversations import Conversations
-from .errors import Busy
+from .errors import Busy, ShuttingDown
 from .gate import admitted
 from .holdings import Holdings
 from .lane import Lane
@@ -126,11 +126,12 @@ class House:
 
     def forget_deleted(self) -> int:
         """Let what is in memory go of documents that were deleted: indexes, and idle conversations; returns how many of these had something
-        of them. Where too many wait for the model, conversations are left to each one's next turn, which looks before it answers."""
+        of them. Where too many wait for the model, conversations are left to each one's next turn, which looks before it answers; where the
+        house is being closed, to its end: a deletion that is done must not be told as an error."""
         self.retriever.forget_changed()
         if not len(self.conversations):
             return 0  # nothing to let go of: no reason to stand in line
-        with contextlib.suppress(Busy), self.lane.turn():
+        with contextlib.suppress(Busy, ShuttingDown), self.lane.turn():
             return self.conversations.purge()
         return 0
 
