@@ -40,8 +40,9 @@ def image(
         raise UnknownPage(f"pages are kept at {' and '.join(map(str, house.workshop.dpis))} DPI, not at {wanted}")
     house.catalogue.page(key)
     path = house.workshop.images.path(f"{key}@{wanted}")
-    # The key is a hash of what is on the page, so an image under it never changes. Private: it is somebody's document.
-    headers = {"ETag": f'"{key}@{wanted}"', "Cache-Control": "private, max-age=31536000, immutable"}
+    # The key is a hash of what is on the page, so an image under it never changes; but it goes with its document, and a browser that kept
+    # it without asking would show it for a year after. Private: it is somebody's.
+    headers = {"ETag": f'"{key}@{wanted}"', "Cache-Control": "private, no-cache"}
     if headers["ETag"] in if_none_match:
         return Response(status_code=304, headers=headers)
     try:
