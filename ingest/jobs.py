@@ -6,6 +6,7 @@ when it starts again.
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import BinaryIO
 
 from filelock import BaseFileLock
 
-from retrieval.errors import UnknownJob
+from retrieval.errors import UnknownCollection, UnknownJob
 from retrieval.jobs import FINAL
 from retrieval.types import JobRow, UploadRow
 
@@ -91,7 +92,9 @@ class JobQueue:
 
         Raises as `submit`, and KeyReused for a key that came with other files.
         """
-        self.workshop.collection(collection, create=True)
+        # Before anything is kept; made is a collection only behind all refusals.
+        with contextlib.suppress(UnknownCollection):
+            self.workshop.collection(collection)
         if not key:
             self._require_room(len(files))
         rows: list[JobRow] = []
@@ -103,6 +106,7 @@ class JobQueue:
             upload = UploadRow(key, digest_of_request(collection, replace, said), tuple(row.id for row in rows)) if key else None
             if upload is not None and self.workshop.catalogue.upload(key, upload.digest) is None:
                 self._require_room(len(files))
+            self.workshop.collection(collection, create=True)
             added, replayed = self.workshop.catalogue.add_jobs(rows, upload)
         except BaseException:
             self._drop(rows)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 
 from cache_compiler.errors import StoreUnwritable
 from cache_compiler.types import Canonical
+from retrieval.errors import RetrievalError
 
 from .errors import HomeBusy
 from .evict import Evicted, evict
@@ -135,8 +136,13 @@ class Keeper:
         with self._lock:
             used, self._used = self._used, {}
         self._noted = time.monotonic()
-        if used:
-            self.workshop.catalogue.note_uses(used)
+        try:
+            if used:
+                self.workshop.catalogue.note_uses(used)
+        except RetrievalError:
+            with self._lock:
+                self._used = used | self._used
+            raise
 
     def _put_back(self) -> int:
         """Store what was compiled for questions, unless a deletion has taken the page since: then nothing of it may stay."""
@@ -154,6 +160,10 @@ class Keeper:
                         store.remove(key)
                     store.put(canonical)
                     put += 1
+            except HomeBusy:
+                with self._lock:
+                    self._back.setdefault(key, (canonical, damaged))
+                raise
             except StoreUnwritable as error:
                 # The answer did not need the disk. It is compiled again, and people are told, until there is room.
                 log.warning("a cache was not put back: %s", error)

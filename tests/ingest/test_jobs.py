@@ -160,6 +160,7 @@ def test_a_name_that_steps_out_of_its_folder_is_refused_and_nothing_is_kept(work
     with pytest.raises(BadName):
         JobQueue(workshop).submit(name, io.BytesIO(b"text"), "default")
     assert list(workshop.home.spool.iterdir()) == []
+    assert workshop.catalogue.collections() == []
 
 
 def test_an_upload_over_the_limit_is_refused_while_it_comes_in(workshop: Workshop) -> None:

@@ -8,6 +8,7 @@ import torch
 
 from cache_compiler.types import Canonical
 from ingest import keeper as room
+from ingest.errors import HomeBusy
 from ingest.evict import look
 from ingest.keeper import Keeper
 from ingest.pipeline import finish_run, ingest
@@ -61,6 +62,22 @@ def test_a_cache_is_put_back_unless_its_page_has_gone(filled: Workshop) -> None:
     keeper.put_back(kept[0])
     keeper.round()
     assert list(filled.store.keys()) == []
+
+
+def test_what_waits_is_not_lost_where_somebody_else_writes(filled: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    def busy() -> None:
+        raise HomeBusy("somebody writes")
+
+    keeper, key = Keeper(filled), next(filled.store.keys())
+    kept = whole(filled.store.get(key).canonical)
+    filled.store.remove(key)
+    keeper.put_back(kept)
+    with monkeypatch.context() as patch:
+        patch.setattr(filled.home, "writing", busy)
+        with pytest.raises(HomeBusy):
+            keeper.round()
+    keeper.round()
+    assert filled.store.has(key)
 
 
 def test_the_limit_is_held_and_what_a_question_has_planned_stays(filled: Workshop) -> None:
