@@ -27,7 +27,7 @@ def write_atomic(path: Path, data: bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
-        _sync_folder(path.parent)
+        sync_folder(path.parent)
     except OSError as error:
         # Where nothing can be written, nothing can be removed either: the first error is the one to tell.
         with contextlib.suppress(OSError):
@@ -65,7 +65,7 @@ def _alive(process: int) -> bool:
     return True
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
     """The rename itself must reach the disk, or a power cut could undo what was acknowledged."""
     handle = os.open(folder, os.O_RDONLY)
     try:

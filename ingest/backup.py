@@ -18,6 +18,7 @@ from pathlib import Path
 
 from cache_compiler.files import UNFINISHED, write_atomic
 from retrieval.catalogue import Catalogue
+from retrieval.jobs import KEEPING
 
 from .errors import BadBackup, HomeNotEmpty
 from .findings import Findings
@@ -169,7 +170,7 @@ def _wanted(shelf: Shelf) -> Iterator[tuple[Path, bool]]:
     """(file, whether it must be there): images, and uploads that a job waits for. A cache or a patch may have been evicted."""
     home = shelf.home
     # First, for an upload goes with its job's end, and no lock keeps it.
-    for row in shelf.catalogue.jobs(states=("queued", "running", "failed")):
+    for row in shelf.catalogue.jobs(states=KEEPING):
         if row.spool:
             yield home.spool / row.spool, row.state != "failed"
     for page in shelf.catalogue.all_pages():
@@ -188,7 +189,7 @@ def _prune(shelf: Shelf) -> None:
     """Leave out what the copied catalogue does not speak of: it came, or went, while files were linked."""
     finish_removals(shelf)
     remove_orphans(shelf)
-    waiting = {row.spool for row in shelf.catalogue.jobs(states=("queued", "running", "failed"))}
+    waiting = {row.spool for row in shelf.catalogue.jobs(states=KEEPING)}
     for path in shelf.home.spool.iterdir():
         if path.is_file() and path.name not in waiting:
             path.unlink()

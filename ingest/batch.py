@@ -7,19 +7,14 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from cache_compiler.errors import CacheError
-from renderer.errors import RendererError
-from retrieval.errors import RetrievalError
 from retrieval.types import JobRow
 
 from .archive import Member, is_archive, unpack
 from .errors import Cancelled, IngestError, UnsupportedType
 from .load import KINDS
-from .pipeline import Listener, Stop, failure, ingest_file
+from .pipeline import FAILURES, Listener, Stop, failure, ingest_file
 from .workshop import Workshop
 
-# What a file may fail with, as a line of a report. Cancelled is none: it ends the run.
-FAILURES = (IngestError, RendererError, CacheError, RetrievalError, OSError)
 # Members that a sentence names.
 _NAMED = 3
 

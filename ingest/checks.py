@@ -19,6 +19,7 @@ from cache_compiler.keys import is_digest, is_image_key
 from cache_compiler.patch_files import PatchFiles, key_of
 from cache_compiler.sealed import BrokenSeal, unseal
 from retrieval.index import check_index, stem
+from retrieval.jobs import KEEPING
 from retrieval.types import JobRow, PageRow
 
 from .findings import Finding, Kind
@@ -117,8 +118,8 @@ def _house(view: View, kind: str, name: str) -> list[Finding]:
         row = next((row for row in view.jobs if row.id == name), None)
         waits = row is not None and row.state in ("queued", "running") and not spool.has(row.spool)
         return [Finding("upload", name, "the job waits, and its upload is not there", "upload the file again")] if waits else []
-    wanted = {row.spool for row in view.jobs if row.state in ("queued", "running", "failed")}
-    strange = name not in wanted and _old(spool.path(name))
+    wanted = {row.spool for row in view.jobs if row.state in KEEPING}
+    strange = name not in wanted and is_old(spool.path(name))
     return [Finding("upload", f"spool/{name}", "an upload that no job waits for", _GC)] if strange else []
 
 
@@ -165,7 +166,7 @@ def _orphan(view: View, path: Path, name: str) -> list[Finding]:
     key = path.name.partition(".")[0]
     if not is_image_key(key) or path.parent.name != key[:2]:
         return [Finding("orphan", name, "it is no file that the house writes", "look at it, and move it away")] if path.exists() else []
-    if view.owns(key) or key in view.pending or not _old(path):
+    if view.owns(key) or key in view.pending or not is_old(path):
         return []
     return [Finding("orphan", name, "no document owns its page", _GC)]
 
@@ -219,7 +220,7 @@ def _patch(view: View, path: Path, name: str) -> list[Finding]:
     if said != path.stem:
         return [Finding(kind, name, "it is another one than its name says", _FORM)]
     if strangers := sorted(page for page in pages if not view.owns(page)):
-        return [Finding("orphan", name, f"it knows of {strangers[0]}, which no document owns", _GC)] if _old(path) else []
+        return [Finding("orphan", name, f"it knows of {strangers[0]}, which no document owns", _GC)] if is_old(path) else []
     unknown = [page for page in sorted(pages) if path not in files.knowing(page)]
     if unknown and path.exists():
         return [Finding(kind, name, f"a deletion of {unknown[0]} would not find it", _FORM)]
@@ -236,7 +237,8 @@ def _unsealed(path: Path) -> tuple[dict[str, Any], dict[str, Any]] | str | None:
         return str(error)
 
 
-def _old(path: Path) -> bool:
+def is_old(path: Path) -> bool:
+    """Whether nobody can be taking it in any more."""
     try:
         return time.time() - path.stat().st_mtime > ARRIVING
     except FileNotFoundError:

@@ -12,16 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from cache_compiler.errors import CacheError
 from cache_compiler.placed import row_bytes
-from renderer.errors import RendererError
-from retrieval.errors import NameTaken, RetrievalError
+from retrieval.errors import NameTaken
 
-from .errors import Cancelled, IngestError, UnsupportedType
+from .errors import Cancelled, UnsupportedType
 from .gather import Found, gather
 from .load import KINDS, load
 from .names import document_name
-from .pipeline import Listener, Stop, digest_of, failure, is_whole
+from .pipeline import FAILURES, Listener, Stop, digest_of, failure, is_whole
 from .spread import Amount, evenly
 from .survey import Standing, Survey
 from .trial import Rates, draw, measure
@@ -140,7 +138,7 @@ def _estimated(
                 taken[document.name] = (document.sha256, document.source)
         except Cancelled:
             raise
-        except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
+        except FAILURES as error:
             if isinstance(error, UnsupportedType) and not file.named and Path(raw).suffix.lower() not in KINDS:
                 passed.append(raw)
             else:

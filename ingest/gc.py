@@ -14,8 +14,9 @@ from cache_compiler.errors import IdentityMismatch
 from cache_compiler.files import UNFINISHED, is_abandoned
 from cache_compiler.identity import Identity
 from retrieval.index import stem
+from retrieval.jobs import FINAL, KEEPING
 
-from .checks import ARRIVING
+from .checks import is_old
 from .remove import finish_removals, orphans, remove_orphans
 from .shelf import Shelf
 from .spool import Spool
@@ -46,7 +47,7 @@ def gc(shelf: Shelf, stale: bool = False, dry: bool = False, remembered: float =
     files = tuple(str(path.relative_to(shelf.home.root)) for path in unneeded)
     before = time.time() - remembered
     if dry:
-        ended = sum(row.updated < before for row in shelf.catalogue.jobs(states=("done", "failed", "cancelled")))
+        ended = sum(row.updated < before for row in shelf.catalogue.jobs(states=FINAL))
         return Collected(files, size, ended, shelf.catalogue.expired(), dry=True)
     finish_removals(shelf)
     remove_orphans(shelf, _old_orphans(shelf))
@@ -76,8 +77,8 @@ def _strays(shelf: Shelf, stale: bool) -> set[Path]:
     """All else that nobody needs: half-written files, uploads, indexes; and folders of stale stores."""
     home = shelf.home
     found = {path for path in home.root.rglob(f"*{UNFINISHED}") if is_abandoned(path)}
-    waiting = {row.spool for row in shelf.catalogue.jobs(states=("queued", "running", "failed"))}
-    found |= {path for path in home.spool.iterdir() if path.is_file() and path.name not in waiting and _old(path)}
+    waiting = {row.spool for row in shelf.catalogue.jobs(states=KEEPING)}
+    found |= {path for path in home.spool.iterdir() if path.is_file() and path.name not in waiting and is_old(path)}
     known = {stem(row.name) for row in shelf.catalogue.collections()}
     found |= {path for path in home.index_folder.glob("*") if path.name.lstrip(".").partition(".")[0] not in known}
     return found | (_stale(shelf) if stale else set())
@@ -101,7 +102,7 @@ def _stale(shelf: Shelf) -> set[Path]:
 
 def _old_orphans(shelf: Shelf) -> list[str]:
     """Of pages that no document owns, those that nobody is taking in now."""
-    return [key for key in orphans(shelf) if all(_old(path) for path in shelf.home.derived_files(key))]
+    return [key for key in orphans(shelf) if all(is_old(path) for path in shelf.home.derived_files(key))]
 
 
 def _fingerprint(identity: object) -> str:
@@ -109,13 +110,6 @@ def _fingerprint(identity: object) -> str:
         return Identity.from_mapping(identity).fingerprint[:16]  # type: ignore[arg-type]
     except (IdentityMismatch, TypeError):
         return ""
-
-
-def _old(path: Path) -> bool:
-    try:
-        return time.time() - path.stat().st_mtime > ARRIVING
-    except FileNotFoundError:
-        return False
 
 
 def _size(path: Path) -> int:

@@ -11,10 +11,10 @@ from typing import Any
 from retrieval.errors import UnknownDocument, UnknownJob
 from retrieval.types import JobRow
 
-from .batch import FAILURES, Outcome, take_in
+from .batch import Outcome, take_in
 from .board import Board
 from .errors import Cancelled
-from .pipeline import Listener, failure, finish_run
+from .pipeline import FAILURES, Listener, failure, finish_run
 from .remove import remove_orphans
 from .spool import Spool
 from .types import Progress

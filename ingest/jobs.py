@@ -15,7 +15,7 @@ from typing import BinaryIO
 from filelock import BaseFileLock
 
 from retrieval.errors import UnknownCollection, UnknownJob
-from retrieval.jobs import FINAL
+from retrieval.jobs import FINAL, KEEPING
 from retrieval.types import JobRow, UploadRow
 
 from .board import Board
@@ -56,7 +56,7 @@ class JobQueue:
         for row in self.workshop.catalogue.jobs(states=("running",)):
             self.board.update(row.id, state="queued", stage="", done=0, total=0)
             self._intake.untidy = True  # what it had compiled may be of a file that fails now
-        self.spool.sweep(row.spool for row in self.workshop.catalogue.jobs(states=("queued", "running", "failed")))
+        self.spool.sweep(row.spool for row in self.workshop.catalogue.jobs(states=KEEPING))
         self._intake.start()
 
     def stop(self, timeout: float = 30.0) -> None:

@@ -51,6 +51,9 @@ from .workshop import Workshop
 Listener = Callable[[Progress], None]
 Stop = Callable[[], bool]
 
+# What a file may fail with, as a line of a report. Cancelled is one of them, and ends the run: ask for it first.
+FAILURES = (IngestError, RendererError, CacheError, RetrievalError, OSError)
+
 # How often a document is made anew whose pictures another process's tidying has taken before they were its own.
 _ATTEMPTS = 3
 
@@ -87,7 +90,7 @@ def ingest(
                     outcome = ingest_file(found.path, name, found.source, collection, workshop, progress, cancelled, replace)
                 except Cancelled:
                     raise
-                except (IngestError, RendererError, CacheError, RetrievalError, OSError) as error:
+                except FAILURES as error:
                     if isinstance(error, UnsupportedType) and not found.named and Path(found.name).suffix.lower() not in KINDS:
                         passed.append(found.name)  # it lay in the folder
                         continue

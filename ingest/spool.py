@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from cache_compiler.files import sync_folder
+
 from .errors import TooLarge
 
 
@@ -54,7 +56,8 @@ class Spool:
                     stream.write(block)
                 stream.flush()
                 os.fsync(stream.fileno())
-            _sync(self.folder)
+            # Its name too, or a power cut could leave the job without its upload.
+            sync_folder(self.folder)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -96,12 +99,3 @@ def _suffix(name: str) -> str:
     """The kind of file, for the parser's choice: letters and digits only, so that nothing else of a name reaches the disk."""
     suffix = Path(name).suffix.lower()
     return suffix if suffix[1:].isalnum() and len(suffix) <= 10 and suffix.isascii() else ""
-
-
-def _sync(folder: Path) -> None:
-    """A file's bytes alone are not enough: a power cut could undo its name, and the job would be there without its upload."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -16,6 +16,8 @@ COLUMNS = "id, collection, name, spool, state, stage, done, total, document, err
 STATES = get_args(JobState)
 # Of these nothing more comes.
 FINAL = ("done", "failed", "cancelled")
+# Of these the upload is kept: it is needed yet, or may be tried again.
+KEEPING = ("queued", "running", "failed")
 CHANGEABLE = frozenset(field.name for field in fields(JobRow)) - {"id", "created", "updated", "number"}
 
 
