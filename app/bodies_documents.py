@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from retrieval.types import JobState, PageKind
+from retrieval.types import By, JobState, PageKind
 
 from .bodies import TOP_K, Box, Problem, Sent, Text, Wire
 from .words import COLLECTION
@@ -184,7 +184,8 @@ class Page(Wire):
 
 
 class Hit(Wire):
-    """A page that was found: its score is a cosine, `text` the beginning of its chunk, `image` the address of its picture."""
+    """A page that was found, by its meaning, by words of the query, or both: its score is a cosine, `text` the beginning of its chunk,
+    `image` the address of its picture."""
 
     document: str
     name: str
@@ -193,6 +194,7 @@ class Hit(Wire):
     heading: str
     source_page: int | None
     score: float
+    by: By
     text: Annotated[str, Field(max_length=500)]
     image: str
 

@@ -40,7 +40,7 @@ class House:
 
     def __init__(self, settings: Settings, workshop: Workshop, verdict: Verdict | None = None) -> None:
         self.settings, self.workshop, self.verdict = settings, workshop, verdict
-        self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder)
+        self.retriever = Retriever(workshop.catalogue, workshop.home.index_folder, workshop.embedder, settings.search)
         self.watch = Watch()
         self.lane = Lane(settings.queue)
         self.jobs = JobQueue(workshop, settings.upload_queue, self.watch.progress)

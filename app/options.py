@@ -18,7 +18,7 @@ INGEST = (
 )
 # What is formed when documents come in; "hot" forms more while questions are answered.
 PATCH = ("patch_policy", "patch_rank", "hot_after")
-ASK = ("top_k", "alpha", "cap", "max_tokens", "question_chars", "patch_missing")
+ASK = ("search", "top_k", "alpha", "cap", "max_tokens", "question_chars", "patch_missing")
 CHAT = ("conversations", "window_bytes", "window_pages")
 SERVE = (
     *("host", "port", "queue", "upload_queue", "request_files", "upload_bytes", "connections", "body_seconds", "rate", "ask_rate"),

@@ -88,6 +88,9 @@ class Settings(BaseSettings):
     )
     window_pages: int | None = Field(None, ge=1, le=1024, description="Pages that a conversation keeps. Unset: twice top_k.")
 
+    search: Literal["hybrid", "dense"] = Field(
+        "hybrid", description="How chunks are found: hybrid, by meaning and by words in turn; dense, by meaning alone, as in QV-PIC."
+    )
     top_k: int | None = Field(None, ge=1, le=64, description="Chunks that a question gathers. Unset: as the model's card says.")
     alpha: float = Field(0.65, ge=0, le=1, description="Share of the positive relevance that is read at the high DPI (alpha in QV-PIC).")
     cap: int = Field(4, ge=0, le=64, description="At most so many chunks are read at the high DPI (B in QV-PIC).")

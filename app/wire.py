@@ -98,6 +98,7 @@ def hit(value: Hit, name: str, dpi: int) -> bodies_documents.Hit:
         heading=chunk.heading,
         source_page=chunk.source_page,
         score=value.score,
+        by=value.by,
         text=chunk.text[:EXCERPT],
         image=image(first, dpi),
     )

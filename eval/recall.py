@@ -25,7 +25,7 @@ from ingest.pipeline import ingest
 from ingest.policy import Policy
 from ingest.types import Report
 from retrieval.embedder import load_embedder
-from retrieval.types import Hit
+from retrieval.types import Hit, Search
 
 from .longbench.documents import TASK
 from .score import score_sample, wilson
@@ -49,12 +49,12 @@ class Found:
     f1: float | None = None
 
 
-def open_house(home: Path, model: str, embedder: str, quick: bool) -> House:
+def open_house(home: Path, model: str, embedder: str, quick: bool, search: Search = "hybrid") -> House:
     """A house over `home`. `quick`: a random tiny model compiles the pages, in `model`'s own page style; what is retrieved is the same, for
     the embedder reads text alone."""
     named = load_backbone(model)
     backbone: Backbone = random_backbone() if quick and named.reads_images else named
-    settings = Settings(home=home, model=model, patch_policy="off")
+    settings = Settings(home=home, model=model, patch_policy="off", search=search)
     workshop = open_workshop(
         Home(home),
         backbone,

@@ -28,6 +28,9 @@ def add(group: Any) -> None:
     parser.add_argument("--top", type=int, default=4, help="hits that are looked at; default: %(default)s")
     parser.add_argument("--model", default="reader", help="whose page style cuts the chunks, and who answers; default: %(default)s")
     parser.add_argument("--embedder", default="minilm", help="default: %(default)s")
+    parser.add_argument(
+        "--search", choices=("hybrid", "dense"), default="hybrid", help="by meaning and by words, or by meaning alone; default: %(default)s"
+    )
     parser.add_argument("--quick", action="store_true", help="compile with a random tiny model: the same hits, sooner; no --answers")
     parser.add_argument("--answers", action="store_true", help="also ask the model, and score it by LongBench's F1")
     parser.add_argument("--home", metavar="DIR", help="keep what was taken in there, for another run; default: a temporary one")
@@ -47,12 +50,12 @@ def recall(args: argparse.Namespace) -> int:
         raise EvalError(f"--top {args.top}: a whole number from 1")
     asked = [row for _, row in questions_of(Path(args.questions))]
     with nullcontext(args.home) if args.home else tempfile.TemporaryDirectory(prefix="quire-recall-") as home:
-        house = measures.open_house(Path(home), args.model, args.embedder, args.quick)
+        house = measures.open_house(Path(home), args.model, args.embedder, args.quick, args.search)
         try:
             found, report = measures.measure(house, Path(args.documents), asked, args.top, args.answers, _progress())
         finally:
             house.close()
-    names = ("documents", "questions", "top", "model", "embedder", "quick", "answers")
+    names = ("documents", "questions", "top", "model", "embedder", "search", "quick", "answers")
     facts = measures.facts(found, report, args.top) | {"settings": {name: getattr(args, name) for name in names}}
     text = markdown(found, facts)
     if args.out:
@@ -90,7 +93,7 @@ def markdown(found: Sequence[Found], facts: dict[str, Any]) -> str:
         rank = "-" if one.rank is None else str(one.rank)
         each.append([f"{one.question} ({one.document})".replace("|", "\\|"), str(one.page), rank, "yes" if one.holds else "no", *said])
     failed = "".join(f"\nNot taken in: {one['name']}: {one['reason']}\n" for one in facts["failed"])
-    return f"# Recall\n\n`{settings['embedder']}`, pages of `{settings['model']}`.\n\n{table(whole)}\n{failed}\n{table(each)}\n"
+    return f"# Recall\n\n`{settings['embedder']}`, {settings['search']} search, pages of `{settings['model']}`.\n\n{table(whole)}\n{failed}\n{table(each)}\n"
 
 
 def _progress() -> Any:

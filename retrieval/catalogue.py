@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from . import content, documents, jobs
+from . import content, documents, jobs, words
 from .errors import EmbedderMismatch
 from .jobs import Forgotten
 from .ledger import Ledger
@@ -74,6 +74,7 @@ class Catalogue(Ledger):
         wait and the one under way too. Raises UnknownCollection."""
         with self._connections.write() as connection:
             receipts = tuple(documents.delete(connection, row.id) for row in content.documents(connection, name))
+            words.merge(connection)
             rest = jobs.forget_collection(connection, name)
             documents.note(connection, name, rest.spools)
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
@@ -115,6 +116,8 @@ class Catalogue(Ledger):
         """
         with self._connections.write() as connection:
             receipt = documents.add(connection, row, chunks, vectors, pages, replaces)
+            if receipt is not None:
+                words.merge(connection)
             _grow(connection, row.collection)
         if receipt is not None:
             self._connections.empty_log()
@@ -125,6 +128,7 @@ class Catalogue(Ledger):
         with self._connections.write() as connection:
             collection = content.document(connection, document_id).collection
             receipt = documents.delete(connection, document_id)
+            words.merge(connection)
             _grow(connection, collection)
         self._connections.empty_log()
         return receipt
@@ -196,10 +200,19 @@ class Catalogue(Ledger):
         with self._connections.read() as connection:
             return content.vectors(connection, collection)
 
-    def faults(self) -> list[str]:
-        """What is wrong with the file and its rows, in sentences; none where all is well. Reads all of it."""
+    def with_words(self, collection: str, question: str, limit: int) -> list[tuple[int, Vectors]]:
+        """Up to `limit` chunk ids of the collection that have a word of the question, best first by BM25, each with its unit vector float32
+        [dimension]; none for a question without words, or for a collection that is not there."""
         with self._connections.read() as connection:
-            return content.faults(connection)
+            return words.search(connection, collection, question, limit)
+
+    def faults(self) -> list[str]:
+        """What is wrong with the file and its rows, in sentences; none where all is well. Reads all of it, and keeps writers waiting while the
+        words are held against the chunks."""
+        with self._connections.read() as connection:
+            found = content.faults(connection)
+        with self._connections.write() as connection:
+            return found + words.faults(connection)
 
     def dump(self) -> Iterator[str]:
         """A line for every content row, in canonical order: two catalogues are equal when their dumps are. No jobs, no generation."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from renderer.types import image_key
 
-from . import content, jobs
+from . import content, jobs, words
 from .errors import NameTaken, RetrievalError
 from .types import Chunk, CollectionRow, DocumentRow, PageRow, Receipt
 from .vectors import Vectors, check_rows
@@ -53,6 +53,7 @@ def add(
         )
         owned = [(chunk.id, position, ref.key) for position, ref in enumerate(chunk.pages)]
         connection.executemany("INSERT INTO chunk_pages VALUES (?, ?, ?)", owned)
+    words.add(connection, chunks)
     return None if old is None else _receipt(connection, old, old_pages, jobs.forget_refused(connection, old))
 
 
@@ -131,6 +132,7 @@ def _remove_rows(connection: sqlite3.Connection, document_id: str) -> set[str]:
     found = connection.execute("SELECT page FROM chunk_pages JOIN chunks ON id = chunk WHERE document = ?", (document_id,))
     pages = {row[0] for row in found}
     connection.execute("DELETE FROM chunk_pages WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)", (document_id,))
+    words.forget(connection, document_id)
     connection.execute("DELETE FROM chunks WHERE document = ?", (document_id,))
     connection.execute("DELETE FROM documents WHERE id = ?", (document_id,))
     return pages

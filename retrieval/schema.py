@@ -8,6 +8,7 @@ from pathlib import Path
 
 from .errors import CatalogueTooNew, RetrievalError
 from .tables import APPLICATION, CHANGES, FORMAT, TABLES
+from .words import spaced
 
 # Seconds that a writer waits for another process's transaction.
 PATIENCE = 30.0
@@ -49,6 +50,8 @@ def _cure(reason: sqlite3.Error) -> str:
         return "; put a copy of it back, or move the whole home away and ingest the files again"
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
         return "; it and its folder must be writable"
+    if "fts5" in str(reason):
+        return "; use a Python whose SQLite has full-text search (FTS5), as those of python.org, Debian and conda have"
     return ""
 
 
@@ -60,6 +63,7 @@ def _bring_up(connection: sqlite3.Connection) -> None:
         for statement in TABLES.split(";")[:-1]:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.create_function("spaced", 1, spaced, deterministic=True)
     for older in range(found or FORMAT, FORMAT):
         for statement in CHANGES[older]:
             connection.execute(statement)

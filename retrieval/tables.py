@@ -9,7 +9,7 @@ APPLICATION = 0x51756972
 
 # Content tables hold no time and no counter, so that two runs over the same files give the same rows. What is no content: jobs, whose
 # `number` is the order of arrival; `uses`, when a page image was last read; `uploads`, which requests were answered with which jobs;
-# and whether a collection is pinned. Times are seconds since 1970, UTC.
+# and whether a collection is pinned. `words` has the text of each chunk, by its id, as `words.py` finds it. Times are seconds since 1970, UTC.
 TABLES = """
 CREATE TABLE collections (
     name TEXT PRIMARY KEY, identity TEXT NOT NULL, embedder TEXT NOT NULL, dimension INTEGER NOT NULL CHECK (dimension > 0),
@@ -43,6 +43,7 @@ CREATE TABLE jobs (
 ) STRICT;
 CREATE TABLE uses (key TEXT PRIMARY KEY, used REAL NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE uploads (key TEXT PRIMARY KEY, digest TEXT NOT NULL, jobs TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID;
+CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "unicode61 remove_diacritics 2");
 """
 
 # By the format that a catalogue has: the statements that bring it to the next one, all in one transaction.
@@ -55,5 +56,7 @@ CHANGES: dict[int, tuple[str, ...]] = {
         "ALTER TABLE jobs ADD COLUMN updated REAL NOT NULL DEFAULT 0",
         "CREATE TABLE uses (key TEXT PRIMARY KEY, used REAL NOT NULL) STRICT, WITHOUT ROWID",
         "CREATE TABLE uploads (key TEXT PRIMARY KEY, digest TEXT NOT NULL, jobs TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID",
+        'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "unicode61 remove_diacritics 2")',
+        "INSERT INTO words (rowid, text) SELECT id, spaced(text) FROM chunks",
     ),
 }

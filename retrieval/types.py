@@ -9,6 +9,9 @@ from typing import Any, Literal
 PageKind = Literal["text", "native"]
 # "kept": the page stands there from an earlier question of the conversation, at that DPI.
 Why = Literal["relevant", "fallback", "context", "uniform", "kept"]
+# How hits are looked for: by vectors and by words, or by vectors alone, as in QV-PIC.
+Search = Literal["hybrid", "dense"]
+By = Literal["meaning", "words", "both"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +39,11 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Hit:
-    """A chunk with its cosine similarity to the question (QV-PIC, equation 5, before clipping)."""
+    """A chunk with its cosine similarity to the question (QV-PIC, equation 5, before clipping), however it was found: `by` says that."""
 
     chunk: Chunk
     score: float
+    by: By = "meaning"
 
 
 @dataclass(frozen=True)

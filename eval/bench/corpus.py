@@ -68,7 +68,7 @@ def open_corpus(model: str, pages: int, dpi: str, patches: str = "off", seed: in
     low, high = dpis(dpi)
     with tempfile.TemporaryDirectory(prefix="quire-bench-") as folder:
         choices: dict[str, Any] = {"home": Path(folder) / "home", "model": model, "low": low, "high": high, "patch_policy": patches}
-        settings = Settings(**choices, ram_bytes=RAM_BYTES, top_k=pages)
+        settings = Settings(**choices, ram_bytes=RAM_BYTES, top_k=pages, search="dense")
         backbone = backbone_for(model)
         style = preset(backbone.card.style, cell=backbone.cell)
         held = int(pages * SPARE) + 1
