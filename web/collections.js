@@ -12,7 +12,7 @@ import { askSure } from "./sure.js";
 let list = [];
 /** Is it known which collection to open? The address or the person says so, or else what the server has. */
 let known = false;
-let acts = { opened: () => {}, listed: () => {}, changed: () => {} };
+let acts = { opened: () => {}, listed: () => {}, removed: () => {} };
 
 const rowOf = (name) => list.find((one) => one.name === name) || null;
 
@@ -124,8 +124,13 @@ async function remove(one, node, plain) {
   }
   byId("collections").close();
   await loadCollections();
-  if (one.name === house.collection) choose(firstToOpen(list.filter((other) => other.name !== one.name), ""));
-  acts.changed();
+  if (one.name === house.collection) {
+    const next = firstToOpen(list.filter((other) => other.name !== one.name), "");
+    // Where no other has documents, the one that went stays chosen: its shelf must be seen to be empty.
+    if (next === one.name) acts.opened(null);
+    else choose(next);
+  }
+  acts.removed(one.name);
   byId("shelf-title").focus();
 }
 
@@ -155,7 +160,7 @@ export function openCollections() {
   openDialog(byId("collections"));
 }
 
-/** `opened` is told a collection that was chosen; `listed`, the list and the row of the one at hand; `changed`, that bytes have gone. */
+/** `opened` is told a collection that was chosen; `listed`, the list and the row of the one at hand; `removed`, one that went. */
 export function startCollections(given) {
   acts = given;
   const named = new URL(location.href).searchParams.get("collection");

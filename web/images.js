@@ -74,7 +74,11 @@ function begin(frame) {
   facts.begun = true;
   acquire(facts.page, facts.dpi).then(
     (url) => { if (frames.get(frame) === facts) facts.shown(url); },
-    (error) => { if (frames.get(frame) === facts && error.name !== "AbortError") facts.failed(error); },
+    (error) => {
+      // It holds nothing: what it let go of later would be another frame's.
+      facts.begun = false;
+      if (frames.get(frame) === facts && error.name !== "AbortError") facts.failed(error);
+    },
   );
 }
 

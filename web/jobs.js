@@ -62,7 +62,8 @@ function taken(entry, job) {
 /** The entry's job, as the server tells it now. */
 function adopt(entry, job) {
   // What was asked for may arrive behind what the stream has told meanwhile.
-  if (entry.job && entry.job.id === job.id && entry.job.updated && job.updated < entry.job.updated) return;
+  // As moments, not as words: "10:00:00Z" is a word behind "10:00:00.5Z".
+  if (entry.job && entry.job.id === job.id && Date.parse(job.updated) < Date.parse(entry.job.updated)) return;
   const before = entry.state;
   Object.assign(entry, { job, name: job.name, collection: job.collection, state: job.state, error: job.error, trouble: "" });
   entry.kind = job.detail && job.detail.type;
@@ -224,6 +225,11 @@ function sumUp() {
   byId("press-more").textContent = more > 0 ? `and ${figure(more)} more ${more === 1 ? "waits" : "wait"}` : "";
   show(byId("press-more"), more > 0);
   expect(going.filter((entry) => entry.job).map((entry) => entry.job), going.filter((entry) => !entry.job).length);
+}
+
+/** A collection was deleted, and its jobs with it: no stream tells of them any more. */
+export function dropJobs(collection) {
+  for (const entry of entries()) if (entry.collection === collection && entry.job) forget(entry);
 }
 
 /** Another collection was chosen: its failures are other failures. What is under way stays in sight, and says for which collection it is. */

@@ -8,7 +8,7 @@ import { clearShelf, loadShelf, openShelf, pointTo, startShelf, tellShelf } from
 import { byId, settled } from "./dom.js";
 import { startGallery } from "./gallery.js";
 import { house, isReady, lost, startWeather, whenBack } from "./house.js";
-import { loadJobs, startPress, turnPress } from "./jobs.js";
+import { dropJobs, loadJobs, startPress, turnPress } from "./jobs.js";
 import { startKey } from "./key.js";
 import { startKeys } from "./keys.js";
 import { showExamples, showReader } from "./question.js";
@@ -69,7 +69,10 @@ startCollections({
     tellShelf(row);
     pointTo(elsewhere(list, house.collection), choose);
   },
-  changed: () => loadStorage(),
+  removed: (name) => {
+    dropJobs(name);
+    loadStorage();
+  },
 });
 startShelf(
   (documents) => {

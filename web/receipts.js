@@ -17,7 +17,9 @@ const NOUNS = {
   jobs: ["upload record"],
   uploads: ["sending key"],
 };
-const NOT_COUNTS = new Set(["document", "name", "collection", "bytes", "shared_pages", "documents"]);
+const NOT_COUNTS = new Set(["document", "name", "collection", "bytes", "shared_pages", "documents", "artefacts", "left"]);
+/** Of what `artefacts` counts, what the receipt's own lists do not. */
+const ARTEFACTS = ["patches", "conversations"];
 
 const amount = (value) => (Array.isArray(value) ? value.length : typeof value === "number" ? value : 0);
 
@@ -25,7 +27,8 @@ const amount = (value) => (Array.isArray(value) ? value.length : typeof value ==
 function gone(receipts) {
   const totals = new Map(Object.keys(NOUNS).map((name) => [name, 0]));
   for (const receipt of receipts) {
-    for (const [name, value] of Object.entries(receipt)) if (!NOT_COUNTS.has(name)) totals.set(name, (totals.get(name) || 0) + amount(value));
+    const more = ARTEFACTS.map((name) => [name, receipt.artefacts?.[name]]);
+    for (const [name, value] of [...Object.entries(receipt), ...more]) if (!NOT_COUNTS.has(name)) totals.set(name, (totals.get(name) || 0) + amount(value));
   }
   return [...totals].filter(([, n]) => n > 0).map(([name, n]) => (NOUNS[name] ? count(n, ...NOUNS[name]) : `${figure(n)} ${name.replaceAll("_", " ")}`)).join(", ");
 }
@@ -44,6 +47,12 @@ function slip(name, ...lines) {
 
 const answersGone = (n) => n > 0 && el("p", { class: "soft", text: `${count(n, "answer")} read from ${n === 1 ? "it" : "them"} went from this browser's history too.` });
 
+/** What could not be removed yet: a receipt that did not say so would lie. */
+function left(receipts) {
+  const names = receipts.flatMap((receipt) => receipt.left ?? []);
+  return names.length > 0 && el("p", { class: "trouble", role: "alert", text: `Not removed yet, and tried again: ${names.join("; ")}` });
+}
+
 /** A document's receipt. `answers`: how many went from this browser's history. */
 export function documentSlip(receipt, answers) {
   const shared = receipt.shared_pages.length;
@@ -51,6 +60,7 @@ export function documentSlip(receipt, answers) {
     receipt.name,
     el("p", {}, "Deleted ", el("b", { text: receipt.name }), ` with all that came of it: ${gone([receipt])}. ${size(receipt.bytes)} are free again.`),
     shared > 0 && el("p", { class: "soft", text: `${count(shared, "page")} ${shared === 1 ? "stays" : "stay"}: another document has ${shared === 1 ? "it" : "them"} too.` }),
+    left([receipt]),
     answersGone(answers),
     listed(`The ${count(receipt.removed_files.length, "file")} by name`, receipt.removed_files),
   );
@@ -66,6 +76,7 @@ export function collectionSlip(receipt, answers) {
     receipt.collection,
     el("p", {}, "Deleted the collection ", el("b", { text: receipt.collection }), documents.length ? ` with ${count(documents.length, "document")}: ${gone(documents)}. ${size(receipt.bytes)} are free again.` : ". It was empty."),
     shared > 0 && el("p", { class: "soft", text: `${count(shared, "page")} ${shared === 1 ? "stays" : "stay"}: a document of another collection has ${shared === 1 ? "it" : "them"} too.` }),
+    left(documents),
     answersGone(answers),
     listed(`The ${count(documents.length, "document")} by name`, documents.map((one) => one.name)),
     listed(`The ${count(documents.flatMap((one) => one.removed_files).length, "file")} by name`, documents.flatMap((one) => one.removed_files)),
