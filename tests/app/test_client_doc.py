@@ -70,6 +70,23 @@ def test_it_waits_as_long_as_it_is_told(world, live, monkeypatch):
     quire.close()
 
 
+def test_an_upload_whose_answer_was_lost_is_sent_again_and_taken_in_once(world, notes, live, monkeypatch):
+    quire = world["Quire"](live.url)
+    send, lost = quire._http.request, []
+
+    def lossy(method, path, **what):
+        response = send(method, path, **what)
+        if method == "POST" and not lost:
+            lost.append(response)
+            raise world["httpx"].ReadError("the connection broke behind the request")
+        return response
+
+    monkeypatch.setattr(quire._http, "request", lossy)
+    [job] = quire.upload(notes, collection="lost")
+    assert [lost[0].json()["jobs"][0]["id"]] == [job["id"]] == [row.id for row in live.house.jobs.jobs("lost")]
+    quire.close()
+
+
 def test_the_openai_example_cites(blocks, live, capsys):
     example = (
         blocks[2].replace("http://127.0.0.1:8765", live.url).replace("When does the gate open?", "Tell me the voltage of Sleke bridge.")
