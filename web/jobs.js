@@ -154,10 +154,13 @@ async function act(entry, what) {
   try {
     adopt(entry, await what(entry.job.id));
   } catch (error) {
+    // It went with its collection or its document: there is nothing to stop, and nothing else would take the row away.
+    if (error.status === 404 && onItsWay(entry)) return forget(entry);
     entry.stopping = false;
     entry.trouble = lost(error) ? "The server does not answer." : error.message;
     draw(entry);
   }
+  return undefined;
 }
 
 /** The server keeps a failed upload for another try; nobody wants one any more. Returns whether it could be told so. */

@@ -26,8 +26,8 @@ export async function watch(acts) {
     }
   } catch (error) {
     acts.trouble(error);
-    if (error.status === 401) {
-      // The door is locked and stays so until somebody has a key; then everything is loaded anew.
+    if (error.status === 401 || error.status === 403) {
+      // The door is locked, or this key does not open it, and stays so until somebody has another; then everything is loaded anew.
       stream = null;
       return;
     }
