@@ -42,7 +42,8 @@ class View:
 
     shelf: Shelf
     pages: dict[str, PageRow] = field(default_factory=dict)
-    jobs: list[JobRow] = field(default_factory=list)
+    # By id, those whose upload is kept.
+    jobs: dict[str, JobRow] = field(default_factory=dict)
     # Image keys whose files a deletion still has to remove.
     pending: tuple[str, ...] = ()
     # Fingerprint's beginning -> page keys of collections of that identity.
@@ -56,7 +57,8 @@ class View:
             name = Identity.from_mapping(row.identity).fingerprint[:16] if _is_identity(row.identity) else ""
             expected.setdefault(name, set()).update(catalogue.page_keys(row.name))
         pages = {page.key: page for page in catalogue.all_pages()}
-        return cls(shelf, pages, catalogue.jobs(), catalogue.pending().images, expected)
+        jobs = {row.id: row for row in catalogue.jobs(states=KEEPING)}
+        return cls(shelf, pages, jobs, catalogue.pending().images, expected)
 
     @property
     def home(self) -> Home:
@@ -79,7 +81,7 @@ class View:
         yield from (("half", str(path.relative_to(home.root))) for path in sorted(home.root.rglob(f"*{UNFINISHED}")))
         yield from (("index", row.name) for row in self.shelf.catalogue.collections())
         yield from (("index file", path.name) for path in sorted(home.index_folder.glob("*")))
-        yield from (("job", row.id) for row in self.jobs)
+        yield from (("job", job) for job in self.jobs)
         yield from (("upload", path.name) for path in sorted(home.spool.iterdir()) if path.is_file())
         yield from (("pending", key) for key in self.pending)
 
@@ -115,11 +117,10 @@ def _house(view: View, kind: str, name: str) -> list[Finding]:
         strange = name.lstrip(".").partition(".")[0] not in known and (view.home.index_folder / name).exists()
         return [Finding("index", f"index/{name}", "it is of a collection that is not there", _GC)] if strange else []
     if kind == "job":
-        row = next((row for row in view.jobs if row.id == name), None)
-        waits = row is not None and row.state in ("queued", "running") and not spool.has(row.spool)
+        row = view.jobs.get(name)
+        waits = row is not None and row.state != "failed" and not spool.has(row.spool)
         return [Finding("upload", name, "the job waits, and its upload is not there", "upload the file again")] if waits else []
-    wanted = {row.spool for row in view.jobs if row.state in KEEPING}
-    strange = name not in wanted and is_old(spool.path(name))
+    strange = is_old(spool.path(name)) and all(name != row.spool for row in view.jobs.values())
     return [Finding("upload", f"spool/{name}", "an upload that no job waits for", _GC)] if strange else []
 
 

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -85,7 +85,7 @@ def develop(
     unread: str,
     cancelled: Callable[[], bool],
     scans: Sequence[Scan] | None = None,
-) -> Iterator[Print | Spoiled]:
+) -> Generator[Print | Spoiled, None, None]:
     """Develop the scans of the file at `path` in their order, all or those given. `unread`: "" to look for text on them, else why that is
     not done. No `dpis`: text alone.
 

@@ -73,10 +73,10 @@ def _is_in(path: str, home: str) -> bool:
 def _opened(file: Found, limits: Limits, folder: Path, cancelled: Callable[[], bool]) -> Iterator[Found]:
     """The file itself, or a zip's members."""
     try:
-        if not is_archive(file.path, file.name):
+        if not is_archive(Path(file.source), file.name):
             yield file if file.named else Found(Path(file.source), file.name, file.source)
             return
-        for member in unpack(file.path, document_name(file.name), limits, folder, cancelled):
+        for member in unpack(Path(file.source), document_name(file.name), limits, folder, cancelled):
             source = f"{file.source}!/{member.name}"
             if member.path is None:
                 yield Found(file.path, member.name, source, error=member.error or IngestError(f"{member.name}: it could not be unpacked"))

@@ -5,6 +5,7 @@ text recognised on them comes out, put into the document at its place.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -77,15 +78,17 @@ def take_natives(
         cancelled,
         wanted,
     )
-    for count, found in enumerate(developed, start=1):
-        tally.add(found)
-        if isinstance(found, Print) and reads_images:
-            page = native_page(found.pictures, found.size, found.lines, workshop.style)
-            natives.append(Native(found.scan.number, page.key, _keep(workshop, page, found), found.text))
-            pages.append(page)
-        elif isinstance(found, Print) and found.lines:
-            texts.append((found.scan.number, found.text))
-        step(count, len(wanted))
+    # Closed at once where anything fails, for a child process hangs on it.
+    with closing(developed):
+        for count, found in enumerate(developed, start=1):
+            tally.add(found)
+            if isinstance(found, Print) and reads_images:
+                page = native_page(found.pictures, found.size, found.lines, workshop.style)
+                natives.append(Native(found.scan.number, page.key, _keep(workshop, page, found), found.text))
+                pages.append(page)
+            elif isinstance(found, Print) and found.lines:
+                texts.append((found.scan.number, found.text))
+            step(count, len(wanted))
     if not (document.text or natives or texts):
         _refuse(document, tally)
     document = replace(document, notes=(*document.notes, *_notes(document, tally, reads_images)))

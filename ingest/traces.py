@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def traces(root: Path, wanted: Mapping[str, bytes]) -> Iterator[tuple[Path, str]
     passed over; no link is followed."""
     longest = max(map(len, wanted.values()), default=0)
     for path in sorted(root.rglob("*")):
-        named = str(path.relative_to(root)).encode()
+        named = os.fsencode(path.relative_to(root))
         found = {name for name, data in wanted.items() if data in named}
         if path.is_file() and not path.is_symlink():
             found |= _within(path, wanted, longest)
