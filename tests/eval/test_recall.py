@@ -37,6 +37,21 @@ def test_the_right_page_is_found_and_a_document_that_is_not_there_costs_its_ques
     assert "gone.pdf" in (tmp_path / "out" / "recall.md").read_text()
 
 
+def test_words_find_what_the_vectors_alone_do_not(tmp_path, capsys) -> None:
+    (tmp_path / "orders.txt").write_text(
+        "\f".join(f"Order {number} of garden chairs came in good condition.\n" for number in range(4100, 4120))
+    )
+    row = {"doc": "orders.txt", "page": 18, "input": "What about order 4117?", "answers": ["4117"], "language": "en"}
+    (tmp_path / "questions.jsonl").write_text(json.dumps(row) + "\n")
+    run = ["eval", "recall", "--documents", str(tmp_path), "--questions", str(tmp_path / "questions.jsonl"), "--quick", "--top", "2"]
+    told = {}
+    for search in ("dense", "hybrid"):
+        assert main([*run, "--search", search, "--home", str(tmp_path / "home")]) == 0
+        told[search] = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (told["dense"]["rows"][-1]["right"], told["hybrid"]["rows"][-1]["right"]) == (0, 1)
+    assert told["dense"]["settings"]["search"] == "dense"
+
+
 def test_answers_need_the_real_model(asked, capsys) -> None:
     assert main([*asked, "--quick", "--answers"]) == 2
     assert "leave one" in capsys.readouterr().err

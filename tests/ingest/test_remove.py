@@ -47,7 +47,8 @@ def test_text_of_a_deleted_document_is_nowhere_in_the_home(workshop: Workshop, r
     assert row is not None
     remove_document(workshop, row.id)
     workshop.close()  # checkpoints the write-ahead log
-    assert not [path for path in workshop.home.root.rglob("*") if path.is_file() and b"Zyxomatic" in path.read_bytes()]
+    # In small letters as the index of words has them, without the first ones, which it may share with the word before.
+    assert not [path for path in workshop.home.root.rglob("*") if path.is_file() and b"xomatic" in path.read_bytes().lower()]
 
 
 def test_vectors_of_a_deleted_document_are_not_left_in_the_index(workshop: Workshop, records: Path) -> None:

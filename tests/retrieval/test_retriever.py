@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import EmbedderMismatch, EmptyQuestion, RetrievalError, UnknownCollection
 from retrieval.minilm import MiniLM
-from retrieval.retriever import Retriever, context_order, without_repeats
+from retrieval.retriever import Retriever, context_order, take_turns, without_repeats
 from retrieval.types import Chunk, CollectionRow, Hit, PageRef
 
 Make = Callable[..., object]
@@ -34,6 +35,11 @@ def store(catalogue: Catalogue, minilm: MiniLM, whole: Make) -> Callable[[int, l
 
 @pytest.fixture
 def retriever(catalogue: Catalogue, minilm: MiniLM, tmp_path: Path) -> Retriever:
+    return Retriever(catalogue, tmp_path / "index", minilm, "dense")
+
+
+@pytest.fixture
+def hybrid(catalogue: Catalogue, minilm: MiniLM, tmp_path: Path) -> Retriever:
     return Retriever(catalogue, tmp_path / "index", minilm)
 
 
@@ -73,6 +79,59 @@ def test_a_text_that_stands_in_several_documents_is_found_once_and_the_next_ones
     assert len(everything) == len({hit.chunk.pages[0].key for hit in everything}) == len(BREAD) + len(SHIPS) + 4
     nearest = sorted(everything, key=lambda hit: -hit.score)[:3]
     assert {hit.chunk.id for hit in hits} == {hit.chunk.id for hit in nearest}
+
+
+def test_a_number_that_the_vectors_blur_is_found_by_its_digits(store, retriever: Retriever, hybrid: Retriever, minilm: MiniLM) -> None:
+    orders = [f"Order {number} of garden chairs came in good condition." for number in range(4100, 4140)]
+    store(1, orders)
+    question = "Which goods came with order 4117?"
+    assert 1017 not in {hit.chunk.id for hit in retriever.search(question, "real", 2)}
+    hits = {hit.chunk.id: hit for hit in hybrid.search(question, "real", 2)}
+    assert hits[1017].by == "words"
+    cosine = float(minilm.embed_passages([orders[17]])[0] @ minilm.embed_question(question))
+    assert hits[1017].score == pytest.approx(cosine, abs=1e-6)
+
+
+def test_one_hit_and_a_question_without_common_words_are_as_if_dense(store, retriever: Retriever, hybrid: Retriever) -> None:
+    store(1, BREAD)
+    store(3, SHIPS)
+    for question, top_k in (("Who was the captain of the Aurora?", 1), ("Wie heiß?", 3), ("??", 3), ("Quo vadis", 9)):
+        assert hybrid.search(question, "real", top_k) == retriever.search(question, "real", top_k)
+
+
+def test_hybrid_hits_have_no_pages_twice_and_are_as_many_as_dense_ones(
+    store, retriever: Retriever, hybrid: Retriever, whole, minilm
+) -> None:
+    store(1, BREAD)
+    store(3, SHIPS)
+    store(4, MOON)
+    for number in (5, 6, 7):
+        vectors = minilm.embed_passages(SHIPS[2:])
+        whole(number, ["3.2"], collection="real", texts=SHIPS[2:], vectors=vectors).add_to(retriever._catalogue)
+    for top_k in (2, 3, 4, 9):
+        hits = hybrid.search("Who was her captain Ingrid?", "real", top_k)
+        assert len({hit.chunk.pages[0].key for hit in hits}) == len(hits) == len(retriever.search("Who was her captain?", "real", top_k))
+        assert {hit.by for hit in hits if hit.chunk.text == SHIPS[2]} == {"both"}
+
+
+def test_a_deleted_chunk_is_not_found_by_its_words(store, hybrid: Retriever, catalogue: Catalogue) -> None:
+    store(1, BREAD)
+    store(3, SHIPS)
+    assert "d3" in {hit.chunk.document for hit in hybrid.search("Bergen", "real", 2)}
+    catalogue.delete_document("d3")
+    assert {hit.chunk.document for hit in hybrid.search("Bergen", "real", 5)} == {"d1"}
+
+
+def test_the_nearest_and_the_worded_take_turns_and_what_came_before_is_passed_over() -> None:
+    def hit(number: int, by: Literal["meaning", "words"]) -> Hit:
+        return Hit(Chunk(number, "d", number, "", 0, 0, pages=(PageRef(f"p{number}", {72: 50}),)), 1 / number, by)
+
+    near = [hit(number, "meaning") for number in (1, 2, 3)]
+    worded = [hit(number, "words") for number in (4, 2, 1, 5)]
+    assert [(one.chunk.id, one.by) for one in take_turns(near, worded)] == [
+        *((1, "both"), (4, "words"), (2, "both"), (3, "meaning"), (5, "words")),
+    ]
+    assert take_turns(near, []) == near
 
 
 def test_of_hits_with_the_same_pages_the_first_stays() -> None:

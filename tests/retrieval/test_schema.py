@@ -68,6 +68,7 @@ def test_a_catalogue_of_an_earlier_format_is_brought_up_with_all_that_it_holds(o
     assert {catalogue.page(key).kind for key in catalogue.page_keys()} == {"text"}
     assert [(row.id, row.state, row.created) for row in catalogue.jobs()] == [("j2", "queued", 0.0), ("j1", "done", 0.0)]
     assert catalogue.pending_removals() == ["aaaa0004@72"]
+    assert catalogue.faults() == []  # the words of its chunks are in
     catalogue.close()
     with closing(connect(old)) as after:
         assert after.execute("PRAGMA user_version").fetchone()[0] == FORMAT
