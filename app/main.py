@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
@@ -32,6 +33,8 @@ from .settings import Settings
 from .tracing import tracing
 
 WEB = Path(__file__).resolve().parent.parent / "web"
+# FastAPI would send spans of its own where the environment asks for it, with whole paths; ids in paths may be secrets.
+QUIET: Any = {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 log = logging.getLogger("quire.http")
 
 
@@ -60,7 +63,7 @@ def create_app(
 
     # No /docs: its page would load scripts from elsewhere. /openapi.json is complete.
     # No redirects to addresses without a slash: they would lose what was posted, and an address that there is not says so.
-    app = FastAPI(title="Quire", version=_version(), lifespan=life, docs_url=None, redoc_url=None, redirect_slashes=False)
+    app = FastAPI(title="Quire", version=_version(), lifespan=life, docs_url=None, redoc_url=None, redirect_slashes=False, telemetry=QUIET)
     app.openapi = lambda: schema.complete(app, settings)  # type: ignore[method-assign]
     app.state.settings, app.state.porch = settings, porch
     for kind in (AppError, CacheError, IngestError, RendererError, RetrievalError, OSError):
