@@ -207,12 +207,12 @@ class Catalogue(Ledger):
             return words.search(connection, collection, question, limit)
 
     def faults(self) -> list[str]:
-        """What is wrong with the file and its rows, in sentences; none where all is well. Reads all of it, and keeps writers waiting while the
-        words are held against the chunks."""
+        """What is wrong with the file and its rows, in sentences; none where all is well. Reads all of it, and keeps writers waiting while
+        FTS5 checks its index alone."""
         with self._connections.read() as connection:
-            found = content.faults(connection)
+            found = [*content.faults(connection), *words.faults(connection)]
         with self._connections.write() as connection:
-            return found + words.faults(connection)
+            return found + words.index_faults(connection)
 
     def dump(self) -> Iterator[str]:
         """A line for every content row, in canonical order: two catalogues are equal when their dumps are. No jobs, no generation."""

@@ -85,15 +85,20 @@ def merge(connection: sqlite3.Connection) -> None:
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")
 
 
-def faults(connection: sqlite3.Connection) -> list[str]:
-    """Where the words and the chunks differ, in sentences. For FTS5 its check is a write, so the transaction must be one that may."""
-    found = []
+def index_faults(connection: sqlite3.Connection) -> list[str]:
+    """Where the words and their index differ. For FTS5 its check is a write, so the transaction must be one that may."""
     try:
         connection.execute("INSERT INTO words (words) VALUES ('integrity-check')")
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_CORRUPT:
             raise
-        found.append(f"the words do not agree with their index ({error})")
+        return [f"the words do not agree with their index ({error})"]
+    return []
+
+
+def faults(connection: sqlite3.Connection) -> list[str]:
+    """Where the words and the chunks differ, in sentences."""
+    found = []
     pairs = connection.execute("SELECT chunks.text, words.text FROM chunks LEFT JOIN words ON words.rowid = chunks.id")
     wrong = sum(stored != spaced(text) for text, stored in pairs)
     if wrong:
