@@ -68,6 +68,9 @@ class KeyRing:
             except FileNotFoundError:
                 self._stamp, self._keys = None, ()
                 return ()
+            except OSError as error:
+                # Not as if there were none; and `/livez` must not fail for it.
+                raise BadKeys(f"{self.path}: cannot be looked at ({error.strerror or error}); mend the home's owner or mode") from error
             stamp = (told.st_mtime_ns, told.st_size, told.st_ino)
             if stamp != self._stamp:
                 if told.st_mode & 0o022:

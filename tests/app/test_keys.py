@@ -85,6 +85,12 @@ def test_a_name_may_be_used_again_when_its_key_is_revoked(ring):
         ring.revoke("alice")
 
 
+def test_a_home_that_cannot_be_looked_into_is_an_error_and_not_an_open_house(tmp_path):
+    (tmp_path / "home").write_text("a file, not a folder")
+    with pytest.raises(BadKeys, match="cannot be looked at"):
+        KeyRing(tmp_path / "home").in_force()
+
+
 @pytest.mark.parametrize("said", ["", "[]", "{}", '{"format": 2, "keys": []}', '{"format": 1, "keys": [{"id": "x"}]}', "\x00"])
 def test_a_damaged_file_is_an_error_and_not_an_open_house(ring, said):
     ring.path.write_text(said)
