@@ -50,7 +50,7 @@ VOLUME /data
 EXPOSE 8765
 # The process alone: a model that takes minutes to load must not have the container killed. Readiness is at /readyz.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 \
-    CMD ["python", "-c", "import urllib.request as u; u.urlopen('http://127.0.0.1:8765/livez', timeout=4)"]
+    CMD ["python", "-c", "import os, urllib.request as u; u.urlopen(f'http://127.0.0.1:{os.environ[\"QUIRE_PORT\"]}/livez', timeout=4)"]
 STOPSIGNAL SIGTERM
 # No key is in this image: serving beyond the container is refused until `quire key create` has made one in the volume.
 ENTRYPOINT ["quire"]
