@@ -280,3 +280,12 @@ def test_an_absent_server_is_waited_for_and_a_locked_one_opens_by_its_key(visit:
     page.picture("rationed-1280")
     page.keys("\ue00c")
     page.until(lambda: page.text("#answer-note") == "Stopped.", "it to be stopped")
+
+    # The only collection goes: its shelf is seen to be empty, and no answer from it stays in sight.
+    page.js("document.activeElement.blur()")
+    page.keys("c")
+    page.until(lambda: page.all("button[aria-label='Delete the collection default']"), "the collections")
+    page.press("button[aria-label='Delete the collection default']")
+    page.press(".collection-row .danger")
+    page.until(lambda: "empty" in page.text("#shelf-state") and not page.all("#documents li"), "the empty shelf")
+    assert not page.all("#answer")
