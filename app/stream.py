@@ -12,11 +12,12 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from .errors import known, shape
 
@@ -129,12 +130,28 @@ async def stream(
     if kind == "item" and (instead := refuse(value)) is not None:  # type: ignore[arg-type]
         walk.cancel.set()
         return instead
-    return StreamingResponse(
+    return _Streamed(
+        walk,
         _lines(walk, (kind, value), encode, getattr(request.state, "request_id", ""), write, end),
         media_type="text/event-stream",
         # Proxies (nginx) would gather the pieces otherwise.
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
+
+
+class _Streamed(StreamingResponse):
+    """A response whose walk ends with it, whole or broken off: also where nothing of it was sent, when its generator was never begun and has
+    nothing to clean up."""
+
+    def __init__(self, walk: Walk[T], lines: AsyncIterator[str], **told: Any) -> None:
+        super().__init__(lines, **told)
+        self._walk = walk
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._walk.cancel.set()
 
 
 async def _lines(
@@ -158,9 +175,6 @@ async def _lines(
             log.exception("request %s failed in its stream", number)
         told = (type(found).__name__, str(found)) if found else ("InternalError", f"internal error, request id {number}")
         yield write("failed", _Raw(**shape(*told)))
-    finally:
-        # Reached when the client goes away, too: Starlette cancels this generator then.
-        walk.cancel.set()
 
 
 class _Raw(BaseModel):

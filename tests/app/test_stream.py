@@ -104,7 +104,26 @@ def test_an_unknown_error_in_the_middle_gives_only_a_number_away(caplog):
     assert "request r1 failed in its stream" in caplog.text
 
 
-def test_a_listener_that_leaves_ends_the_walk_and_closes_its_generator():
+class Listener:
+    """A request whose client goes away when it is told to; `reads` False: it takes nothing, not even the head of the answer."""
+
+    def __init__(self, reads: bool) -> None:
+        self.reads, self.gone, self.heard = reads, asyncio.Event(), asyncio.Event()
+        self.state = None
+
+    async def receive(self):
+        await self.gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message):
+        if not self.reads:
+            await asyncio.Event().wait()
+        if message.get("body"):
+            self.heard.set()
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_a_listener_that_leaves_ends_the_walk_and_closes_its_generator(reads):
     closed, seen = threading.Event(), []
 
     def endless(cancel):
@@ -117,10 +136,12 @@ def test_a_listener_that_leaves_ends_the_walk_and_closes_its_generator():
             closed.set()
 
     async def go():
-        walk = Walk(endless)
-        lines = _lines(walk, await walk.next(), encode, "r1")
-        await anext(lines)
-        await lines.aclose()
+        listener, walk = Listener(reads), Walk(endless)
+        response = await stream.stream(listener, walk, encode)
+        answering = asyncio.ensure_future(response({"type": "http"}, listener.receive, listener.send))
+        await (listener.heard.wait() if reads else asyncio.sleep(0.01))
+        listener.gone.set()
+        await answering
         assert walk.cancel.is_set()
         assert await asyncio.to_thread(closed.wait, 10)
 
