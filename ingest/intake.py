@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from retrieval.errors import UnknownDocument, UnknownJob
+from retrieval.errors import UnknownJob
+from retrieval.jobs import DELETED
 from retrieval.types import JobRow
 
 from .batch import Outcome, take_in
@@ -99,10 +100,10 @@ class Intake:
         except Cancelled:
             self.untidy = True
             if row.id in self._cancelled:
-                self._finish(row, state="cancelled", detail=self.board.job(row.id).detail)
+                self._finish(row, state="cancelled")
             else:
-                # The process stops, the job does not.
-                self.board.update(row.id, state="queued", stage="", done=0, total=0, detail=row.detail)
+                # The process stops, the job does not; nor what it has told of an archive's members.
+                self.board.update(row.id, state="queued", stage="", done=0, total=0)
         except UnknownJob:
             raise
         except FAILURES as error:
@@ -119,9 +120,11 @@ class Intake:
         """`found`: facts for its detail. What it has told of an archive's members stays: by that a deletion of one finds the upload."""
         self.untidy = True
         detail = {**self.board.job(row.id).detail, **(found or {}), "type": kind}
-        self.board.update(row.id, state="failed", error=reason, detail=detail)
-        if self._holds_deleted(detail):
-            self.spool.drop(row.spool)
+        with self.board.lock:
+            ended = self.board.update(row.id, state="failed", error=reason, detail=detail)
+            if ended.detail.get(DELETED):
+                # A document that this archive brought was deleted before it was through: what is kept of it must not outlive it.
+                self.spool.drop(row.spool)
 
     def _end(self, row: JobRow, outcome: Outcome) -> None:
         if outcome.state == "done":
@@ -130,16 +133,6 @@ class Intake:
             self._fail(row, outcome.error, "PartlyFailed", outcome.detail)
         # Behind the job's end: the documents are in, and a question would bring the index up to them by itself.
         finish_run(self.workshop, row.collection)
-
-    def _holds_deleted(self, detail: Mapping[str, Any]) -> bool:
-        """Whether a document that an archive brought was deleted before the archive was through: what is kept of it must not outlive it."""
-        try:
-            for member in detail.get("members", ()):
-                if member["document"]:
-                    self.workshop.catalogue.document(member["document"])
-        except UnknownDocument:
-            return True
-        return False
 
     def _finish(self, row: JobRow, **fields: object) -> None:
         # In this order: a process that dies in between leaves a file to sweep, not an unfinished job whose upload is gone.
@@ -167,6 +160,7 @@ class Intake:
 
     def _teller(self, row: JobRow) -> Callable[[list[dict[str, str]]], None]:
         def told(members: list[dict[str, str]]) -> None:
+            # `row` is of the job's beginning; that a member was deleted since is kept by the catalogue.
             self.board.update(row.id, detail={**row.detail, "members": members})
 
         return told

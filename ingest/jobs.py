@@ -15,7 +15,7 @@ from typing import BinaryIO
 from filelock import BaseFileLock
 
 from retrieval.errors import UnknownCollection, UnknownJob
-from retrieval.jobs import FINAL, KEEPING
+from retrieval.jobs import DELETED, FINAL, KEEPING
 from retrieval.types import JobRow, UploadRow
 
 from .board import Board
@@ -147,7 +147,7 @@ class JobQueue:
             if not self.spool.has(row.spool):
                 raise UnknownJob(f"{row.name}: the upload is no longer kept; upload the file again")
             self._require_room(1)
-            detail = {name: value for name, value in row.detail.items() if name in ("replace", "sha256")}
+            detail = {name: value for name, value in row.detail.items() if name in ("replace", "sha256", "members", DELETED)}
             return self.board.update(job_id, state="queued", stage="", done=0, total=0, error="", detail=detail)
 
     def wait_change(self, job_id: str, seen: JobRow | None, timeout: float) -> JobRow:

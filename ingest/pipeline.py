@@ -148,22 +148,22 @@ def ingest_file(
         )
 
     document = load(path, name, source, workshop.limits, cancelled, workshop.pdf_engine)
-    document_id = hashlib.sha256("\0".join((collection, name, document.sha256)).encode()).hexdigest()[:16]
+    own_id = document_id(collection, name, document.sha256)
 
     def make(step: Callable[[Stage], Callable[[int, int], None]]) -> _Made:
-        return _made(path, document, document_id, workshop, step, cancelled)
+        return _made(path, document, own_id, workshop, step, cancelled)
 
     made = make(step)
     leaves, compiled, patched = made.leaves, made.compiled, made.patched
     step("index")(0, 0)
     vectors = workshop.embedder.embed_passages([piece.text for piece in leaves.chunks])
-    row = _row(made.document, document_id, collection, leaves, workshop)
+    row = _row(made.document, own_id, collection, leaves, workshop)
     replaces = before.id if before is not None else None
     _commit(row, leaves, vectors, workshop, replaces, lambda: make(lambda _: lambda *_: None), cancelled)
     images = len(leaves.pages) * len(workshop.dpis)
     return Done(
         name=name,
-        document=document_id,
+        document=own_id,
         chunks=len(leaves.chunks),
         pages=len(leaves.pages),
         compiled=len(compiled),
@@ -172,6 +172,11 @@ def ingest_file(
         notes=row.notes,
         patches=len(patched),
     )
+
+
+def document_id(collection: str, name: str, sha256: str) -> str:
+    """The same bytes under the same name in the same collection are the same document."""
+    return hashlib.sha256("\0".join((collection, name, sha256)).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)

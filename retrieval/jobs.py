@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
 
@@ -13,12 +14,15 @@ from .errors import RetrievalError, UnknownJob
 from .types import DocumentRow, JobRow, JobState
 
 COLUMNS = "id, collection, name, spool, state, stage, done, total, document, error, detail, created, updated, number"
+_NAMES = tuple(COLUMNS.split(", "))[:11]
 STATES = get_args(JobState)
 # Of these nothing more comes.
 FINAL = ("done", "failed", "cancelled")
 # Of these the upload is kept: it is needed yet, or may be tried again.
 KEEPING = ("queued", "running", "failed")
 CHANGEABLE = frozenset(field.name for field in fields(JobRow)) - {"id", "created", "updated", "number"}
+# In an unfinished archive's detail: marks of the members that were deleted since it was begun. They are not taken in again.
+DELETED = "deleted"
 
 
 @dataclass(frozen=True)
@@ -46,17 +50,23 @@ def insert(connection: sqlite3.Connection, row: JobRow) -> JobRow:
 
 
 def update(connection: sqlite3.Connection, job_id: str, changes: dict[str, Any]) -> JobRow:
-    """Set the named fields and return the whole row. Raises UnknownJob, and RetrievalError for a field that a job lacks."""
+    """Set the named fields and return the whole row. Raises UnknownJob, and RetrievalError for a field that a job lacks.
+
+    What was noted of deleted members stays until the job is through, and no `detail` brings a line of one back: its writer may have it from an
+    older row.
+    """
     unknown = sorted(set(changes) - CHANGEABLE)
     if unknown:
         raise RetrievalError(f"a job's fields {unknown} cannot be set: choose among {sorted(CHANGEABLE)}")
-    row = replace(find(connection, job_id), **changes, updated=time.time())
+    before = find(connection, job_id)
+    row = replace(before, **changes, updated=time.time())
     _check_state(row)
-    connection.execute(
-        "UPDATE jobs SET collection = ?, name = ?, spool = ?, state = ?, stage = ?, done = ?, total = ?, document = ?, error = ?, "
-        "detail = ?, updated = ? WHERE id = ?",
-        (*_values(row)[1:], row.updated, job_id),
-    )
+    row = replace(row, detail=_without_deleted(row.detail, before.detail.get(DELETED, ()), row.state))
+    values = dict(zip(_NAMES, _values(row), strict=True))
+    # An archive's detail grows with its members, and stages follow each other fast: it is written where it changed alone.
+    names = [name for name in _NAMES if name in changes or (name == "detail" and row.detail != before.detail)]
+    columns = ", ".join(f"{name} = ?" for name in [*names, "updated"])
+    connection.execute(f"UPDATE jobs SET {columns} WHERE id = ?", (*(values[name] for name in names), row.updated, job_id))
     return row
 
 
@@ -101,7 +111,9 @@ def by_state(connection: sqlite3.Connection, collection: str | None = None) -> d
 
 def forget(connection: sqlite3.Connection, row: DocumentRow) -> Forgotten:
     """Remove every finished job that has to do with a document: that brought it in, alone or in an archive; that brought the same bytes
-    under its name; and those of before jobs knew their digest. An upload that still waits is none of them: it came after."""
+    under its name; and those of before jobs knew their digest. An upload that still waits is none of them: it came after. An archive that was
+    begun and is not through is told that this member has gone."""
+    _mark(connection, row)
     return _remove(connection, [*_refused(connection, row), *_bringing(connection, row)])
 
 
@@ -127,6 +139,32 @@ def _bringing(connection: sqlite3.Connection, row: DocumentRow) -> list[JobRow]:
         (row.id,),
     )
     return [_row(values) for values in found]
+
+
+def mark(document_id: str) -> str:
+    """What stands for a deleted document in the detail of an archive. Not its id itself: of that nothing is to be found any more."""
+    return hashlib.sha256(document_id.encode()).hexdigest()[:16]
+
+
+def _mark(connection: sqlite3.Connection, row: DocumentRow) -> None:
+    # By name too: a member is told a while after it went in, and a process may have died in between.
+    found = connection.execute(
+        f"SELECT {COLUMNS} FROM jobs WHERE state IN ('queued', 'running') AND collection = ?1 AND json_type(detail, '$.members') = 'array' "
+        "AND (substr(?2, 1, length(name) + 1) = name || '/' OR EXISTS "
+        "(SELECT 1 FROM json_each(detail, '$.members') WHERE json_extract(value, '$.document') = ?3))",
+        (row.collection, row.name, row.id),
+    )
+    for job in [_row(values) for values in found]:
+        detail = _without_deleted(job.detail, {*job.detail.get(DELETED, ()), mark(row.id)}, job.state)
+        connection.execute("UPDATE jobs SET detail = ? WHERE id = ?", (_values(replace(job, detail=detail))[-1], job.id))
+
+
+def _without_deleted(detail: Mapping[str, Any], marks: Iterable[str], state: JobState) -> Mapping[str, Any]:
+    gone = set(marks)
+    kept = {name: value for name, value in detail.items() if name != DELETED}
+    if gone and "members" in kept:
+        kept["members"] = [member for member in kept["members"] if mark(member.get("document", "")) not in gone]
+    return kept | {DELETED: sorted(gone)} if gone and state not in ("done", "cancelled") else kept
 
 
 def _refused(connection: sqlite3.Connection, row: DocumentRow) -> list[JobRow]:

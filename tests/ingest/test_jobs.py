@@ -2,15 +2,19 @@
 
 import errno
 import io
+import json
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from ingest.archive import unpack
-from ingest.errors import BadName, HomeBusy, QueueFull, TooLarge
+from ingest.board import Board
+from ingest.errors import BadName, Cancelled, HomeBusy, QueueFull, TooLarge
 from ingest.jobs import FINAL, JobQueue
+from ingest.pipeline import ingest_file
 from ingest.remove import remove_collection, remove_document
 from ingest.types import Limits
 from ingest.workshop import Workshop
@@ -27,6 +31,14 @@ def finish(queue: JobQueue, job_id: str, seconds: float = 60.0) -> JobRow:
         if seen.state in FINAL:
             return seen
     raise AssertionError(f"still {seen}")
+
+
+def until_(true: Callable[[], bool], seconds: float = 60.0) -> None:
+    """A wait that fails instead of hanging."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "it never came to that"
+        time.sleep(0.02)
 
 
 def test_an_upload_becomes_a_document_and_leaves_no_spool(workshop: Workshop, records: Path) -> None:
@@ -81,8 +93,7 @@ def test_a_running_job_is_cancelled_and_the_next_one_goes_on(workshop: Workshop,
     running = queue.submit("long.txt", io.BytesIO(long), "default")
     after = queue.submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default")
     queue.start()
-    while queue.job(running.id).state == "queued":
-        time.sleep(0.02)
+    until_(lambda: queue.job(running.id).state != "queued")
     queue.cancel(running.id)
     assert finish(queue, running.id).state == "cancelled"
     assert finish(queue, after.id).state == "done"
@@ -311,8 +322,7 @@ def test_a_job_whose_collection_is_deleted_while_it_runs_leaves_nothing_and_the_
     running = queue.submit("long.txt", io.BytesIO(long), "doomed")
     after = queue.submit("a.txt", io.BytesIO((records / "a.txt").read_bytes()), "default")
     queue.start()
-    while queue.job(running.id).stage != "compile":
-        time.sleep(0.02)
+    until_(lambda: queue.job(running.id).stage == "compile")
     workshop.catalogue.delete_collection("doomed")
     assert finish(queue, after.id).state == "done"
     with pytest.raises(UnknownJob):
@@ -360,4 +370,81 @@ def test_a_zip_that_breaks_off_is_found_by_the_deletion_of_what_it_brought(
     assert [path for path in workshop.home.spool.rglob("*") if path.is_file()] == []
     with pytest.raises(UnknownJob):
         queue.job(row.id)
+    queue.stop()
+
+
+@pytest.mark.parametrize("how", ["killed", "stopped", "tried again"])
+def test_a_member_that_is_deleted_before_its_archive_is_through_does_not_come_back(
+    how: str, workshop: Workshop, records: Path, open_at: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue = JobQueue(workshop)
+    a, c = ((records / name).read_bytes() for name in ("a.txt", "c.txt"))
+    row = queue.submit("all.zip", zipped(("a.txt", a), ("c.txt", c), *([("empty.txt", b"")] if how == "tried again" else [])), "default")
+
+    def stopping(*args: object):  # type: ignore[no-untyped-def]
+        yield next(unpack(*args))  # type: ignore[arg-type]
+        queue._intake._stopping.set()
+        raise Cancelled("stopped")
+
+    if how == "killed":  # the member is in, and the process dies before it has told of it
+        workshop.catalogue.update_job(row.id, state="running", detail={**row.detail, "members": []})
+        ingest_file(records / "a.txt", "all.zip/a.txt", "upload", "default", workshop, lambda _: None, lambda: False)
+    else:
+        with monkeypatch.context() as patch:
+            if how == "stopped":
+                patch.setattr("ingest.batch.unpack", stopping)
+            queue.start()
+            until_(lambda: queue.job(row.id).state in ("queued", "failed") and workshop.catalogue.documents("default") != [])
+            queue.stop()
+    if how == "tried again":
+        queue.retry(row.id)
+    gone = workshop.catalogue.document_named("default", "all.zip/a.txt")
+    assert gone is not None
+    remove_document(workshop, gone.id)
+    again = JobQueue(open_at(workshop.home.root))
+    again.start()
+    ended = finish(again, row.id)
+    assert [one.name for one in workshop.catalogue.documents("default")] == ["all.zip/c.txt"]
+    assert [member["name"] for member in ended.detail["members"]][:1] == ["all.zip/c.txt"]
+    assert "a.txt" not in json.dumps(dict(ended.detail))
+    assert gone.id not in json.dumps(dict(ended.detail))
+    assert [path for path in workshop.home.spool.rglob("*") if path.is_file()] == []
+    again.stop()
+
+
+@pytest.mark.parametrize(("last", "state"), [(("c.txt", b"Brobo mine has room 31712.\n"), "done"), (("empty.txt", b""), "failed")])
+def test_an_archive_that_ends_behind_a_deletion_keeps_neither_name_nor_bytes_of_that_member(
+    last: tuple[str, bytes], state: str, workshop: Workshop, records: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def deleting(*args: object):  # type: ignore[no-untyped-def]
+        members = unpack(*args)  # type: ignore[arg-type]
+        yield next(members)
+        remove_document(workshop, workshop.catalogue.documents("default")[0].id)
+        yield from members
+
+    monkeypatch.setattr("ingest.batch.unpack", deleting)
+    queue = JobQueue(workshop)
+    queue.start()
+    row = finish(queue, queue.submit("all.zip", zipped(("a.txt", (records / "a.txt").read_bytes()), last), "default").id)
+    assert (row.state, [member["name"] for member in row.detail["members"]]) == (state, [f"all.zip/{last[0]}"])
+    queue.stop()
+    assert [path for path in workshop.home.spool.rglob("*") if path.is_file()] == []
+
+
+def test_members_are_told_now_and_then_and_all_of_them_at_the_end(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ingest.batch._PACE", 3600.0)
+    told: list[int] = []
+    true = Board.update
+
+    def update(board: Board, job: str, **fields: object) -> JobRow:
+        if "detail" in fields:
+            told.append(len(fields["detail"].get("members", ())))  # type: ignore[attr-defined]
+        return true(board, job, **fields)
+
+    monkeypatch.setattr(Board, "update", update)
+    queue = JobQueue(workshop)
+    queue.start()
+    row = finish(queue, queue.submit("all.zip", zipped(*((f"{number}.exe", b"MZ") for number in range(30))), "default").id)
+    assert (row.state, len(row.detail["members"])) == ("done", 30)
+    assert told == [0, 30, 30]
     queue.stop()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 import time
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import RetrievalError, UnknownJob
-from retrieval.jobs import Forgotten
+from retrieval.jobs import Forgotten, mark
 from retrieval.types import CollectionRow, JobRow
 
 
@@ -144,3 +146,34 @@ def test_a_collection_that_goes_takes_every_job_along(catalogue: Catalogue, whol
     assert [receipt.jobs for receipt in receipts] == [("c",)]
     assert rest == Forgotten(("b", "a"), ("b.spool", "a.spool"), 0)
     assert [job.id for job in catalogue.jobs()] == ["d"]
+
+
+def test_progress_does_not_write_the_detail_again(catalogue: Catalogue) -> None:
+    catalogue.add_job(JobRow("j1", "default", "all.zip", "", "running", detail={"members": []}))
+    with sqlite3.connect(catalogue.path) as other:
+        other.execute("CREATE TRIGGER told AFTER UPDATE OF detail ON jobs BEGIN SELECT RAISE(FAIL, 'the detail is written'); END")
+    other.close()
+    catalogue.update_job("j1", stage="compile", done=1, total=9)
+    assert (catalogue.job("j1").stage, catalogue.job("j1").done) == ("compile", 1)
+
+
+def test_an_unfinished_archive_is_told_of_a_deleted_member_and_no_line_brings_it_back(
+    catalogue: Catalogue, whole: Callable[..., Any]
+) -> None:
+    whole(1, ("a",), name="all.zip/a.txt").add_to(catalogue)
+    lines = [{"name": "all.zip/a.txt", "document": "d1"}, {"name": "all.zip/b.txt", "document": "d2"}]
+    for name, file, state, detail in [
+        ("told of it", "other name.zip", "running", {"members": lines}),
+        ("has not told yet", "all.zip", "queued", {"members": []}),
+        ("came after", "all.zip", "queued", {}),
+        ("is another", "al", "running", {"members": []}),
+    ]:
+        catalogue.add_job(JobRow(name, "default", file, "s", state, detail=detail))
+    assert catalogue.delete_document("d1").jobs == ()
+    noted = {row.id for row in catalogue.jobs() if row.detail.get("deleted") == [mark("d1")]}
+    assert noted == {"told of it", "has not told yet"}
+    after = catalogue.update_job("told of it", detail={"members": lines})
+    assert after == catalogue.job("told of it")
+    assert after.detail == {"members": lines[1:], "deleted": [mark("d1")]}
+    assert "d1" not in json.dumps([dict(row.detail) for row in catalogue.jobs()]).replace(mark("d1"), "")
+    assert catalogue.update_job("told of it", state="done", detail={"members": lines}).detail == {"members": lines[1:]}
