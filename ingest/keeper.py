@@ -22,17 +22,16 @@ log = logging.getLogger("quire.keeper")
 
 # Seconds between two rounds; and between two notes of what was read, each of which is a commit.
 ROUND, NOTE = 1.0, 10.0
-# Rounds in which a change is forgotten: the model may be taken in the first ones, and conversations are let go of between two answers.
-FORGET = 5
 # Caches that wait to be put back; a further one is compiled again when it is needed again.
 _WAITING = 32
 
 
 class Keeper:
-    """One for a house. `forget()` lets go of what conversations and indexes in memory have of deleted documents; `told` hears what was evicted."""
+    """One for a house. `forget()` lets go of what conversations and indexes in memory have of deleted documents, and says whether it got
+    through: while the model is taken it cannot, and is asked again every round. `told` hears what was evicted."""
 
     def __init__(
-        self, workshop: Workshop, forget: Callable[[], object] = lambda: None, told: Callable[[Evicted], object] = lambda _: None
+        self, workshop: Workshop, forget: Callable[[], bool] = lambda: True, told: Callable[[Evicted], object] = lambda _: None
     ) -> None:
         self.workshop, self.forget, self.told = workshop, forget, told
         self._lock = threading.Lock()
@@ -41,7 +40,7 @@ class Keeper:
         self._used: dict[str, float] = {}
         self._back: dict[str, tuple[Canonical, bool]] = {}
         self._noted = time.monotonic()
-        self._forgetting = 0
+        self._forgetting = False
         self._seen = workshop.catalogue.generation()
         # The first round looks: an earlier process may have left more than the limit.
         self._look = True
@@ -101,10 +100,9 @@ class Keeper:
             changed, self._seen = generation != self._seen, generation
             if changed:
                 self.workshop.store.ram.keep_only(self.workshop.store.has)
-                self._forgetting = FORGET
+                self._forgetting = True
             if self._forgetting and not last:
-                self._forgetting -= 1
-                self.forget()
+                self._forgetting = not self.forget()
             if self.workshop.catalogue.log_left:
                 self.workshop.catalogue.empty_log()
             put = self._put_back()
