@@ -17,6 +17,7 @@ from pathlib import Path
 
 from cache_compiler.files import sweep
 from retrieval.index import remove_index
+from retrieval.jobs import Forgotten
 from retrieval.types import Receipt
 
 from .shelf import Shelf
@@ -57,10 +58,13 @@ def remove_document(shelf: Shelf, document_id: str) -> Removal:
 
 
 def remove_collection(shelf: Shelf, name: str) -> tuple[Removal, ...]:
-    """Remove a collection with all its documents, and the uploads that wait for it. A receipt for each document, none where
-    there were none; the last one has the files, which are removed together. Raises UnknownCollection, HomeBusy."""
+    """Remove a collection with all its documents, and the uploads that wait for it. A receipt for each document;
+    where jobs or requests belonged to none, or there was no document, a closing one without a document, under the collection's name, has these.
+    The last receipt has the files, which are removed together. Raises UnknownCollection, HomeBusy."""
     with shelf.home.writing():
-        receipts, _ = shelf.catalogue.delete_collection(name)
+        receipts, rest = shelf.catalogue.delete_collection(name)
+        if rest != Forgotten() or not receipts:
+            receipts += (Receipt("", name, 0, 0, (), (), rest.jobs, rest.spools, rest.uploads, name),)
         gone = remove_files(shelf)
         _seal(shelf)
     return tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from . import content, documents, jobs, words
+from . import content, documents, words
 from .errors import EmbedderMismatch
 from .jobs import Forgotten
 from .ledger import Ledger
@@ -73,10 +73,8 @@ class Catalogue(Ledger):
         """Remove the collection with all its documents, a receipt for each, and with all its jobs that brought none of them: those that
         wait and the one under way too. Raises UnknownCollection."""
         with self._connections.write() as connection:
-            receipts = tuple(documents.delete(connection, row.id) for row in content.documents(connection, name))
+            receipts, rest = documents.delete_all(connection, name)
             words.merge(connection)
-            rest = jobs.forget_collection(connection, name)
-            documents.note(connection, name, rest.spools)
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             _grow(connection, name)
         self._connections.empty_log()

@@ -64,6 +64,15 @@ def delete(connection: sqlite3.Connection, document_id: str) -> Receipt:
     return _receipt(connection, row, _remove_rows(connection, document_id), jobs.forget(connection, row))
 
 
+def delete_all(connection: sqlite3.Connection, collection: str) -> tuple[tuple[Receipt, ...], jobs.Forgotten]:
+    """Remove a collection's documents and every job of it: a receipt for each document, and what belonged to none of them."""
+    rows = content.documents(connection, collection)
+    uploads, rest = jobs.forget_collection(connection, collection, rows)
+    receipts = tuple(_receipt(connection, row, _remove_rows(connection, row.id), uploads.get(row.id, jobs.Forgotten())) for row in rows)
+    note(connection, collection, rest.spools)
+    return receipts, rest
+
+
 def add_collection(connection: sqlite3.Connection, row: CollectionRow) -> None:
     connection.execute(
         "INSERT INTO collections VALUES (?, ?, ?, ?, ?, ?)",
@@ -106,7 +115,8 @@ def _check(connection: sqlite3.Connection, row: DocumentRow, chunks: Sequence[Ch
 
 
 def _add_page(connection: sqlite3.Connection, page: PageRow) -> None:
-    """Write a page, or add its DPIs to the one that is there: the key is a hash of its content, so lines and size are the same."""
+    """Write a page, or add its DPIs to the one that is there: the key is a hash of its content, so its size is the same, and so
+    are its lines, but for a picture's, which text recognition finds or not."""
     rows: dict[int, int] = {}
     found = connection.execute("SELECT rows FROM pages WHERE key = ?", (page.key,)).fetchone()
     if found is not None:
@@ -120,7 +130,9 @@ def _add_page(connection: sqlite3.Connection, page: PageRow) -> None:
     rows.update(page.rows)
     lines = json.dumps([list(line) for line in page.lines], ensure_ascii=False)
     connection.execute(
-        "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rows = excluded.rows",
+        # Without text recognition a picture has no lines; taken in again with it, it gets them, and the other way round keeps them.
+        "INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET rows = excluded.rows, "
+        "lines = CASE WHEN excluded.lines = '[]' THEN pages.lines ELSE excluded.lines END",
         (page.key, page.width, page.height, lines, _dump_rows(rows), page.kind),
     )
     # The page is back before its files were removed: they are needed again.

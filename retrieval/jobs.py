@@ -6,6 +6,7 @@ import hashlib
 import json
 import sqlite3
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, get_args
@@ -122,9 +123,27 @@ def forget_refused(connection: sqlite3.Connection, row: DocumentRow) -> Forgotte
     return _remove(connection, _refused(connection, row))
 
 
-def forget_collection(connection: sqlite3.Connection, name: str) -> Forgotten:
-    """Remove every job of a collection, those that wait and the one under way too."""
-    return _remove(connection, newest_first(connection, name, None))
+def forget_collection(
+    connection: sqlite3.Connection, name: str, documents: Iterable[DocumentRow]
+) -> tuple[dict[str, Forgotten], Forgotten]:
+    """Remove every job of a collection, those that wait and the one under way too. Comes back by the id of the document that a job had to do
+    with, the first of an archive's, and the rest. Jobs are walked once, however many documents there are."""
+    rows = newest_first(connection, name, None)
+    dealt = _dealt(rows, {row.id: row for row in documents})
+    requests: Counter[str] = Counter()
+    for (told,) in connection.execute("SELECT jobs FROM uploads"):
+        of = [dealt[job] for job in json.loads(told) if job in dealt]
+        requests.update(of[:1])
+    _remove(connection, rows)
+    shares: dict[str, list[JobRow]] = defaultdict(list)
+    for row in rows:
+        shares[dealt[row.id]].append(row)
+    parts = {
+        document: Forgotten(tuple(row.id for row in share), tuple(row.spool for row in share if row.spool), requests[document])
+        for document, share in shares.items()
+    }
+    rest = parts.pop("", Forgotten())
+    return parts, replace(rest, uploads=requests[""])
 
 
 def forget_finished(connection: sqlite3.Connection, before: float) -> Forgotten:
@@ -165,6 +184,20 @@ def _without_deleted(detail: Mapping[str, Any], marks: Iterable[str], state: Job
     if gone and "members" in kept:
         kept["members"] = [member for member in kept["members"] if mark(member.get("document", "")) not in gone]
     return kept | {DELETED: sorted(gone)} if gone and state not in ("done", "cancelled") else kept
+
+
+def _dealt(rows: Iterable[JobRow], documents: Mapping[str, DocumentRow]) -> dict[str, str]:
+    """The document, or "", of each finished job, as `forget` would find it for a document alone."""
+    named = {row.name: row for row in documents.values()}
+    dealt = {}
+    for row in rows:
+        brought = [row.document, *(member.get("document", "") for member in row.detail.get("members", ()))] if row.state in FINAL else []
+        of = next((document for document in brought if document in documents), "")
+        if not of and row.state in ("failed", "cancelled") and row.name in named:
+            same = named[row.name]
+            of = same.id if row.detail.get("sha256", same.sha256) == same.sha256 else ""
+        dealt[row.id] = of
+    return dealt
 
 
 def _refused(connection: sqlite3.Connection, row: DocumentRow) -> list[JobRow]:

@@ -54,6 +54,8 @@ CHANGES: dict[int, tuple[str, ...]] = {
         "ALTER TABLE pages ADD COLUMN kind TEXT NOT NULL DEFAULT 'text'",
         "ALTER TABLE jobs ADD COLUMN created REAL NOT NULL DEFAULT 0",
         "ALTER TABLE jobs ADD COLUMN updated REAL NOT NULL DEFAULT 0",
+        # Nobody knows when: not in 1970, or the first collection would forget them all, and the uploads of those that failed.
+        "UPDATE jobs SET created = (julianday('now') - 2440587.5) * 86400.0, updated = (julianday('now') - 2440587.5) * 86400.0",
         "CREATE TABLE uses (key TEXT PRIMARY KEY, used REAL NOT NULL) STRICT, WITHOUT ROWID",
         "CREATE TABLE uploads (key TEXT PRIMARY KEY, digest TEXT NOT NULL, jobs TEXT NOT NULL, at REAL NOT NULL) STRICT, WITHOUT ROWID",
         'CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = "unicode61 remove_diacritics 2")',

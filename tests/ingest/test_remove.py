@@ -1,11 +1,13 @@
 """Deletion removes everything derived, and proves it."""
 
+import io
 from pathlib import Path
 
 import pytest
 
+from ingest.jobs import JobQueue
 from ingest.pipeline import ingest
-from ingest.remove import finish_removals, remove_document, remove_orphans
+from ingest.remove import finish_removals, remove_collection, remove_document, remove_orphans
 from ingest.workshop import Workshop
 from retrieval.errors import UnknownDocument
 from retrieval.retriever import Retriever
@@ -113,3 +115,28 @@ def test_pages_that_no_document_owns_are_removed_and_the_others_stay(workshop: W
     assert remove_orphans(workshop) == ()
     workshop.store.seal()
     assert files_of(workshop.home.root) == before
+
+
+@pytest.mark.parametrize("documents", [0, 1])
+def test_what_belongs_to_no_document_of_a_collection_is_in_its_closing_receipt(workshop: Workshop, records: Path, documents: int) -> None:
+    if documents:
+        ingest([records / "a.txt"], "default", workshop)
+    workshop.collection("default", create=True)
+    queue = JobQueue(workshop)
+    waiting = [queue.submit(name, io.BytesIO(b"bytes of it"), "default") for name in ("b.txt", "c.txt")]
+    removals = remove_collection(workshop, "default")
+    assert [bool(one.receipt.document) for one in removals] == [True] * documents + [False]
+    closing = removals[-1]
+    assert (closing.receipt.name, closing.receipt.collection) == ("default", "default")
+    assert set(closing.receipt.jobs) == {row.id for row in waiting}
+    assert (closing.artefacts["jobs"], closing.artefacts["uploads"], closing.artefacts["documents"]) == (2, 2, 0)
+    assert {f"spool/{row.spool}" for row in waiting} <= set(closing.files)
+    assert closing.bytes >= 22
+    assert list(workshop.home.spool.iterdir()) == []
+
+
+def test_a_collection_whose_jobs_all_brought_documents_has_a_receipt_for_each_alone(workshop: Workshop, records: Path) -> None:
+    ingest([records], "default", workshop)
+    removals = remove_collection(workshop, "default")
+    assert [one.receipt.name for one in removals] == ["a.txt", "b.txt", "c.txt"]
+    assert removals[-1].files

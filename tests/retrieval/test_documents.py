@@ -170,3 +170,12 @@ def test_faults_of_rows_are_said_and_a_sound_catalogue_has_none(catalogue: Catal
         raw.execute("INSERT INTO pages SELECT 'c', width, height, lines, rows, kind FROM pages WHERE key = 'a'")
     raw.close()
     assert [fault.partition(" ")[0] for fault in catalogue.faults()] == ["document", "page", "1"]
+
+
+def test_a_picture_that_is_taken_in_again_with_recognised_lines_gets_them_and_keeps_them(catalogue: Catalogue, whole: Make) -> None:
+    lines = (("recognised", 1.0, 2.0, 3.0, 4.0),)
+    for number, found in [(1, ()), (2, lines), (3, ())]:
+        document = whole(number, ("picture",))
+        page = replace(document.pages[0], lines=found, kind="native")
+        replace(document, pages=(page,)).add_to(catalogue)
+        assert catalogue.page("picture").lines == (lines if number > 1 else ())

@@ -13,7 +13,7 @@ import pytest
 from retrieval.catalogue import Catalogue
 from retrieval.errors import RetrievalError, UnknownJob
 from retrieval.jobs import Forgotten, mark
-from retrieval.types import CollectionRow, JobRow
+from retrieval.types import CollectionRow, JobRow, UploadRow
 
 
 def test_a_job_comes_back_as_it_went_in(catalogue: Catalogue) -> None:
@@ -177,3 +177,46 @@ def test_an_unfinished_archive_is_told_of_a_deleted_member_and_no_line_brings_it
     assert after.detail == {"members": lines[1:], "deleted": [mark("d1")]}
     assert "d1" not in json.dumps([dict(row.detail) for row in catalogue.jobs()]).replace(mark("d1"), "")
     assert catalogue.update_job("told of it", state="done", detail={"members": lines}).detail == {"members": lines[1:]}
+
+
+def test_a_collection_deals_its_jobs_to_the_documents_they_brought(catalogue: Catalogue, whole: Callable[..., Any]) -> None:
+    for number in (1, 2):
+        whole(number, (f"p{number}",), name=f"{number}.txt").add_to(catalogue)
+    for name, file, state, document, detail in [
+        ("brought one", "1.txt", "done", "d1", {}),
+        ("brought both", "all.zip", "failed", "", {"members": [{"document": ""}, {"document": "d2"}, {"document": "d1"}]}),
+        ("refused", "2.txt", "failed", "", {"sha256": f"{2:064x}"}),
+        ("other bytes", "2.txt", "cancelled", "", {"sha256": "f" * 64}),
+        ("waits", "1.txt", "queued", "", {}),
+    ]:
+        request = UploadRow(f"key of {name}", "d", (name,), time.time())
+        catalogue.add_jobs([JobRow(name, "default", file, f"{name}.spool", state, document=document, detail=detail)], request)
+    receipts, rest = catalogue.delete_collection("default")
+    assert [(one.document, one.jobs, one.spools, one.uploads) for one in receipts] == [
+        ("d1", ("brought one",), ("brought one.spool",), 1),
+        ("d2", ("refused", "brought both"), ("refused.spool", "brought both.spool"), 2),
+    ]
+    assert rest == Forgotten(("waits", "other bytes"), ("waits.spool", "other bytes.spool"), 2)
+    assert catalogue.jobs() == []
+    assert len(catalogue.pending().uploads) == 5
+
+
+def test_a_collection_of_many_documents_has_its_jobs_walked_once(
+    catalogue: Catalogue, whole: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 9):
+        whole(number, (f"p{number}",)).add_to(catalogue)
+    catalogue.close()
+    walks: list[str] = []
+    true = sqlite3.connect
+
+    def connect(*arguments: Any, **options: Any) -> sqlite3.Connection:
+        connection = true(*arguments, **options)
+        connection.set_trace_callback(lambda said: walks.append(said) if "FROM jobs" in said and not said.startswith("DELETE") else None)
+        return connection
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    again = Catalogue(catalogue.path)
+    again.delete_collection("default")
+    again.close()
+    assert len(walks) == 1

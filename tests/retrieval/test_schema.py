@@ -6,6 +6,7 @@ import gzip
 import sqlite3
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from retrieval.catalogue import Catalogue
 from retrieval.errors import CatalogueTooNew, RetrievalError
+from retrieval.jobs import Forgotten
 from retrieval.schema import connect
 from retrieval.tables import CHANGES, FORMAT
 
@@ -61,12 +63,16 @@ def test_a_catalogue_of_an_earlier_format_is_brought_up_with_all_that_it_holds(o
     with closing(sqlite3.connect(old)) as before:
         found = {table: before.execute(f"SELECT * FROM {table}").fetchall() for table in TABLE_NAMES}
         had = before.execute("PRAGMA user_version").fetchone()[0]
+    begun = time.time()
     catalogue = Catalogue(old)
     assert [row.name for row in catalogue.documents("default")] == ["file-1.txt", "file-2.txt"]
     assert catalogue.collection("default").model_name == ("glm4v" if had == 1 else "reader")
     assert not any(row.pinned for row in catalogue.collections())
     assert {catalogue.page(key).kind for key in catalogue.page_keys()} == {"text"}
-    assert [(row.id, row.state, row.created) for row in catalogue.jobs()] == [("j2", "queued", 0.0), ("j1", "done", 0.0)]
+    assert [(row.id, row.state) for row in catalogue.jobs()] == [("j2", "queued"), ("j1", "done")]
+    # Of before jobs had times: as if of now, for what is of 1970 would be forgotten by the first collection. SQLite's clock has milliseconds.
+    assert all(begun - 0.01 <= row.created == row.updated <= time.time() + 0.01 for row in catalogue.jobs())
+    assert catalogue.forget_finished(before=begun - 1) == Forgotten()
     assert catalogue.pending_removals() == ["aaaa0004@72"]
     assert catalogue.faults() == []  # the words of its chunks are in
     catalogue.close()
