@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
+import re
+import socket
 import threading
+import time
 from pathlib import Path
 
 from .errors import StoreUnwritable
@@ -12,13 +16,18 @@ from .errors import StoreUnwritable
 # A name that no key has: what a crash leaves behind can be told from what was meant.
 UNFINISHED = ".unfinished"
 
-# Names of what threads of this process are writing. Its number alone says nothing: in a container every process has the number of the one before.
+# Names of what threads of this process are writing. Its number alone says nothing: in a container every process has the number of the one before,
+# and so have those of two containers over one home. So the machine's name stands before it.
 _WRITING: set[str] = set()
+_MACHINE = hashlib.sha256(socket.gethostname().encode()).hexdigest()[:8] + "m"
+_NAMED = re.compile(r"[0-9a-f]{8}m")
+# Seconds that a file which another machine began is left alone: what that one does cannot be asked. One file takes a few.
+YOUNG = 600.0
 
 
 def write_atomic(path: Path, data: bytes) -> None:
     """Write to a name of this thread's own beside `path`, flush to the disk, rename. Raises StoreUnwritable naming the folder."""
-    temporary = path.with_name(f"{path.name}.{threading.get_ident()}.{os.getpid()}{UNFINISHED}")
+    temporary = unfinished(path)
     _WRITING.add(temporary.name)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -37,6 +46,11 @@ def write_atomic(path: Path, data: bytes) -> None:
         _WRITING.discard(temporary.name)
 
 
+def unfinished(path: Path) -> Path:
+    """The name under which this thread writes what shall be `path`."""
+    return path.with_name(f"{path.name}.{threading.get_ident()}.{_MACHINE}.{os.getpid()}{UNFINISHED}")
+
+
 def sweep(folder: Path) -> int:
     """Remove what writers that died have left under `folder`; a file whose writer is alive is left to it. Returns how many went."""
     gone = 0
@@ -48,9 +62,18 @@ def sweep(folder: Path) -> int:
 
 
 def is_abandoned(path: Path) -> bool:
-    """Whether an unfinished file's writer is gone: another process, or a thread of this one that is not writing it now."""
-    writer = path.name.removesuffix(UNFINISHED).rpartition(".")[2]
-    return path.name not in _WRITING and (not writer.isdigit() or not _alive(int(writer)))
+    """Whether an unfinished file's writer is gone: another process, or a thread of this one that is not writing it now. Of another machine's,
+    or another container's, it is believed when the file is not young any more."""
+    before, _, writer = path.name.removesuffix(UNFINISHED).rpartition(".")
+    machine = before.rpartition(".")[2]
+    if path.name in _WRITING:
+        return False
+    if _NAMED.fullmatch(machine) and machine != _MACHINE:
+        try:
+            return time.time() - path.stat().st_mtime > YOUNG
+        except FileNotFoundError:
+            return False  # finished, or given up, since it was seen
+    return not writer.isdigit() or not _alive(int(writer))
 
 
 def _alive(process: int) -> bool:

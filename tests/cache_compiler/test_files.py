@@ -4,12 +4,13 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from cache_compiler.errors import StoreUnwritable
-from cache_compiler.files import UNFINISHED, sweep, write_atomic
+from cache_compiler.files import UNFINISHED, YOUNG, sweep, unfinished, write_atomic
 
 
 def names(folder: Path) -> set[str]:
@@ -43,8 +44,7 @@ def test_a_name_that_is_taken_by_a_folder_is_an_error_and_leaves_nothing(tmp_pat
 def test_a_full_disk_is_an_error_and_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "file.bin"
     write_atomic(path, b"old")
-    temporary = tmp_path / f"file.bin.{threading.get_ident()}.{os.getpid()}{UNFINISHED}"
-    temporary.symlink_to("/dev/full")
+    unfinished(path).symlink_to("/dev/full")
     with pytest.raises(StoreUnwritable, match="space"):
         write_atomic(path, b"new")
     assert path.read_bytes() == b"old"
@@ -104,6 +104,19 @@ def test_a_live_writers_file_is_left_to_it(tmp_path: Path) -> None:
         path.write_bytes(b"half")
     assert sweep(tmp_path) == 2
     assert names(tmp_path) == {"whole.bin", parent.name}
+
+
+def test_what_another_container_is_writing_is_left_to_it_though_its_process_has_our_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cache_compiler.files._MACHINE", "0123abcdm")
+    theirs = unfinished(tmp_path / "file.bin")
+    monkeypatch.undo()
+    theirs.write_bytes(b"half")
+    assert sweep(tmp_path) == 0
+    os.utime(theirs, (time.time() - YOUNG - 1,) * 2)
+    assert sweep(tmp_path) == 1
+    assert names(tmp_path) == set()
 
 
 def test_what_another_thread_of_this_process_is_writing_is_left_to_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
