@@ -38,7 +38,8 @@ class Retriever:
         """The `top_k` chunks nearest to the question, in context order; fewer where the collection holds fewer.
 
         Hybrid: the nearest and those with the question's words take turns, the nearest first, so that with `top_k` 1 it is as if dense.
-        A question without words goes by nearness alone. Each hit's score is its cosine, whichever way it was found.
+        A question without words goes by nearness alone. Each hit's score is its cosine, whichever way it was found, and its rank its place
+        among those found.
         Of chunks with the same pages, such as a sentence that stands in two documents, the nearest alone counts.
         Context order: documents by their best hit, a document's chunks as they stand in it, so that a heading's page comes before
         the page that needs it. Raises EmptyQuestion, UnknownCollection, and EmbedderMismatch naming both embedders.
@@ -59,7 +60,7 @@ class Retriever:
         # One hit has no turns to take.
         if self._search == "hybrid" and top_k > 1:
             hits = take_turns(hits, self._worded(collection, question, vector, top_k))[:top_k]
-        return context_order(hits)
+        return context_order([replace(hit, rank=rank) for rank, hit in enumerate(hits)])
 
     def refresh(self, collection: str) -> VectorIndex:
         """Bring the index of the collection up to the catalogue now, so that the next question need not wait for it."""

@@ -39,11 +39,13 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Hit:
-    """A chunk with its cosine similarity to the question (QV-PIC, equation 5, before clipping), however it was found: `by` says that."""
+    """A chunk with its cosine similarity to the question (QV-PIC, equation 5, before clipping), however it was found: `by` says that, and
+    `rank` as the how-manieth, counted from 0. In a hybrid search ranks do not follow cosines."""
 
     chunk: Chunk
     score: float
     by: By = "meaning"
+    rank: int = 0
 
 
 @dataclass(frozen=True)

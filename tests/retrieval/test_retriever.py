@@ -88,6 +88,9 @@ def test_a_number_that_the_vectors_blur_is_found_by_its_digits(store, retriever:
     assert 1017 not in {hit.chunk.id for hit in retriever.search(question, "real", 2)}
     hits = {hit.chunk.id: hit for hit in hybrid.search(question, "real", 2)}
     assert hits[1017].by == "words"
+    # In the context it stands where its document says; among what was found it is the second, however small its cosine.
+    assert sorted(hit.rank for hit in hits.values()) == [0, 1]
+    assert hits[1017].rank == 1
     cosine = float(minilm.embed_passages([orders[17]])[0] @ minilm.embed_question(question))
     assert hits[1017].score == pytest.approx(cosine, abs=1e-6)
 
