@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from . import content, documents, words
 from .errors import EmbedderMismatch
@@ -11,6 +11,9 @@ from .jobs import Forgotten
 from .ledger import Ledger
 from .types import Chunk, CollectionRow, Counts, DocumentRow, PageRow, Pending, Receipt
 from .vectors import Ids, Vectors
+
+# In `meta`: the generation of the last deletion since the file was last written anew.
+_WORN = "worn"
 
 
 class Catalogue(Ledger):
@@ -77,6 +80,7 @@ class Catalogue(Ledger):
             words.merge(connection)
             connection.execute("DELETE FROM collections WHERE name = ?", (name,))
             _grow(connection, name)
+            _wear(connection)
         self._connections.empty_log()
         return receipts, rest
 
@@ -116,7 +120,8 @@ class Catalogue(Ledger):
             receipt = documents.add(connection, row, chunks, vectors, pages, replaces)
             if receipt is not None:
                 words.merge(connection)
-            _grow(connection, row.collection)
+                _grow(connection, row.collection)
+            _wear(connection)
         if receipt is not None:
             self._connections.empty_log()
         return receipt
@@ -128,6 +133,7 @@ class Catalogue(Ledger):
             receipt = documents.delete(connection, document_id)
             words.merge(connection)
             _grow(connection, collection)
+            _wear(connection)
         self._connections.empty_log()
         return receipt
 
@@ -150,6 +156,28 @@ class Catalogue(Ledger):
     def empty_log(self) -> bool:
         """As `Connections.empty_log`; every deletion does it."""
         return self._connections.empty_log()
+
+    @property
+    def worn(self) -> bool:
+        """Whether something was deleted since the file was last written anew: bytes of it may be in the file's unused parts."""
+        return self._worn() is not None
+
+    def rewrite(self, most: int | None = None) -> bool:
+        """Write a worn file anew, if it has `most` bytes at most; whether it is not worn any more. Writers wait meanwhile."""
+        worn = self._worn()
+        if worn is None:
+            return True
+        if (most is not None and self.path.stat().st_size > most) or not self._connections.rewrite():
+            return False
+        with self._connections.write() as connection:
+            # A deletion that came meanwhile has a higher number, and is not forgotten.
+            connection.execute("DELETE FROM meta WHERE key = ? AND value = ?", (_WORN, worn))
+        return True
+
+    def _worn(self) -> int | None:
+        with self._connections.read() as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key = ?", (_WORN,)).fetchone()
+        return None if found is None else int(found[0])
 
     @property
     def log_left(self) -> bool:
@@ -182,6 +210,11 @@ class Catalogue(Ledger):
         """Raises UnknownPage."""
         with self._connections.read() as connection:
             return content.page(connection, key)
+
+    def pages(self, keys: Collection[str]) -> list[PageRow]:
+        """Those of these pages that are there, by key; in one look, so that they stand together."""
+        with self._connections.read() as connection:
+            return content.pages(connection, keys)
 
     def all_pages(self) -> list[PageRow]:
         """Every page, by key."""
@@ -216,6 +249,11 @@ class Catalogue(Ledger):
         """A line for every content row, in canonical order: two catalogues are equal when their dumps are. No jobs, no generation."""
         with self._connections.read() as connection:
             yield from content.dump(connection)
+
+
+def _wear(connection: sqlite3.Connection) -> None:
+    """Note the deletion by the catalogue's new number."""
+    connection.execute("INSERT OR REPLACE INTO meta SELECT ?, value FROM meta WHERE key = ?", (_WORN, _counter(None)))
 
 
 def _counter(collection: str | None) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -103,6 +103,15 @@ def page(connection: sqlite3.Connection, key: str) -> PageRow:
     if found is None:
         raise UnknownPage(f"no page {key}: its document was deleted or replaced")
     return _page(found)
+
+
+def pages(connection: sqlite3.Connection, keys: Collection[str]) -> list[PageRow]:
+    """Those of these pages that are there, by key."""
+    found = connection.execute(
+        "SELECT key, width, height, lines, rows, kind FROM pages WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key",
+        (json.dumps(list(keys)),),
+    )
+    return [_page(row) for row in found]
 
 
 def all_pages(connection: sqlite3.Connection) -> list[PageRow]:
