@@ -23,7 +23,7 @@ from retrieval.retriever import Retriever
 from retrieval.types import Budget
 
 from .conversations import Conversations
-from .errors import Busy, ShuttingDown
+from .errors import ShuttingDown
 from .gate import admitted
 from .holdings import Holdings
 from .lane import Lane
@@ -33,6 +33,8 @@ from .types import Question, Sampling
 from .watch import Watch
 
 T = TypeVar("T")
+# Seconds that a deletion waits for the model, to let go of what conversations hold: with a large one an answer takes minutes.
+PATIENCE = 1.0
 
 
 class House:
@@ -48,7 +50,7 @@ class House:
         self.spared = Spared(workshop, self.lane)
         self.conversations = Conversations(self)
         # A server starts it; a command that lives for one question does what is left when it closes.
-        self.keeper = Keeper(workshop, self.forget_deleted, self.watch.evicted)
+        self.keeper = Keeper(workshop, lambda: self.forget_deleted() is not None, self.watch.evicted)
         # People come first: a patch is formed when nobody waits for the model.
         self.patch_worker = PatchWorker(workshop, self.lane.spare)
         self.patch_worker.start()
@@ -124,16 +126,17 @@ class House:
         sampling = Sampling(_first(max_tokens, settings.max_tokens, card.max_tokens), temperature, top_p, seed, stop)
         return Question(text, collection, budget, sampling, conversation)
 
-    def forget_deleted(self) -> int:
+    def forget_deleted(self, patience: float = PATIENCE) -> int | None:
         """Let what is in memory go of documents that were deleted: indexes, and idle conversations; returns how many of these had something
-        of them. Where too many wait for the model, conversations are left to each one's next turn, which looks before it answers; where the
-        house is being closed, to its end: a deletion that is done must not be told as an error."""
+        of them, or None where the model was not to be had within `patience` seconds. Conversations are then left to the keeper, who tries
+        again, and to each one's next turn, which looks before it answers; where the house is being closed, to its end: a deletion that is
+        done must not be told as an error."""
         self.retriever.forget_changed()
         if not len(self.conversations):
             return 0  # nothing to let go of: no reason to stand in line
-        with contextlib.suppress(Busy, ShuttingDown), self.lane.turn():
-            return self.conversations.purge()
-        return 0
+        with contextlib.suppress(ShuttingDown), self.lane.turn(patience=patience) as ours:
+            return self.conversations.purge() if ours else None
+        return None
 
     def close(self) -> None:
         """Stop the background work and close the catalogue; a job in hand goes on when the next process starts."""

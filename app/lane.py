@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -24,8 +25,11 @@ class Lane:
         return len(self._line)
 
     @contextmanager
-    def turn(self, cancel: threading.Event | None = None) -> Iterator[bool]:
+    def turn(self, cancel: threading.Event | None = None, patience: float | None = None) -> Iterator[bool]:
         """Wait for the turn; yields False when `cancel` was set while waiting.
+
+        `patience`: for what takes no time itself, and may come next, before all questions that wait; after so many seconds it goes without,
+        and False is yielded.
 
         Raises:
             Busy: more asks wait than may.
@@ -34,14 +38,15 @@ class Lane:
         ticket = object()
         with self._changed:
             self._refuse()
-            if len(self._line) > self.waiting:
+            if patience is None and len(self._line) > self.waiting:
                 raise Busy(f"{len(self._line) - 1} questions are waiting already, the limit (queue); try again in a few seconds")
-            self._line.append(ticket)
+            self._line.insert(len(self._line) if patience is None else 1, ticket)
+        end = None if patience is None else time.monotonic() + patience
         try:
             with self._changed:
                 while self._line[0] is not ticket:
                     self._refuse()
-                    if cancel is not None and cancel.is_set():
+                    if (cancel is not None and cancel.is_set()) or (end is not None and time.monotonic() >= end):
                         break
                     self._changed.wait(0.1)
                 ours = self._line[0] is ticket

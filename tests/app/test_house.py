@@ -49,7 +49,7 @@ def test_a_closed_house_forms_no_patch_and_keeps_no_conversation(tmp_path: Path)
     with house.conversations.turn(house.question("Who?", conversation="of-this-house")):
         window = house.conversations._kept["of-this-house"].window
     house.lane.close()
-    assert house.forget_deleted() == 0  # a deletion that is done is told as one, not as ShuttingDown
+    assert house.forget_deleted() is None  # a deletion that is done is told as one, not as ShuttingDown
     house.close()
     assert not worker.is_alive()
     assert len(house.conversations) == 0

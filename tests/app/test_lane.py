@@ -77,6 +77,34 @@ def test_work_that_can_wait_gets_the_turn_only_where_nobody_wants_it() -> None:
     assert lane.length == 0
 
 
+def test_what_takes_no_time_comes_before_those_who_wait_and_goes_without_when_its_patience_is_over() -> None:
+    lane, order = Lane(0), []
+
+    def brief() -> None:
+        with lane.turn(patience=20) as ours:
+            order.append(("brief", ours))
+
+    def ask() -> None:
+        with lane.turn():
+            order.append(("ask", True))
+
+    with lane.turn():
+        with lane.turn(patience=0.01) as ours:  # though no more may wait: it is no question
+            assert ours is False
+        lane.waiting = 1
+        threads = [threading.Thread(target=ask)]
+        threads[0].start()
+        while lane.length < 2:
+            time.sleep(0.001)
+        threads.append(threading.Thread(target=brief))
+        threads[1].start()
+        while lane.length < 3:
+            time.sleep(0.001)
+    for thread in threads:
+        thread.join(20)
+    assert order == [("brief", True), ("ask", True)]
+
+
 def test_a_closed_lane_gives_no_turn_and_says_whether_the_last_one_ended() -> None:
     lane, let_go, waited = Lane(4), threading.Event(), []
 
