@@ -5,9 +5,11 @@ Files wait in the home's own folder, without a name: they go with the process, w
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import BinaryIO, cast
+from urllib.parse import unquote_to_bytes
 
 from fastapi.concurrency import run_in_threadpool
 from python_multipart.exceptions import FormParserError
@@ -21,6 +23,8 @@ from .errors import BadRequest, TooManyFiles
 # Fields besides the files, and bytes of one of them; bytes of a file that are held in memory before it takes a file of its own.
 WORDS = frozenset(["collection", "replace"])
 WORD_BYTES, MEMORY = 1024, 1 << 20
+# A name as RFC 5987 spells it. RFC 7578 wants none in a form, the parser knows none, and some clients send nothing else.
+_EXTENDED = re.compile(rb";\s*filename\*\s*=\s*(utf-8|iso-8859-1)'[^';]*'([^\s;'\"]+)", re.IGNORECASE)
 
 
 class Form:
@@ -81,6 +85,8 @@ class Form:
 
     def _named(self) -> None:
         _, options = parse_options_header(self._disposition)
+        if b"filename" not in options and (extended := _EXTENDED.search(self._disposition)):
+            options[b"filename"] = _spelt(*extended.groups())
         name = _text(options.get(b"name", b""))
         if b"filename" not in options:
             if name not in WORDS:
@@ -156,6 +162,12 @@ async def read_form(request: Request, folder: Path, files: int, file_bytes: int)
         form.close()
         raise
     return form
+
+
+def _spelt(charset: bytes, name: bytes) -> bytes:
+    """RFC 5987: the bytes of a name that was sent as percent signs and digits, in UTF-8."""
+    raw = unquote_to_bytes(name)
+    return raw.decode("latin-1").encode() if charset.lower() == b"iso-8859-1" else raw
 
 
 def _text(raw: bytes) -> str:

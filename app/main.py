@@ -86,11 +86,15 @@ def create_app(
 async def _open(
     porch: Porch, settings: Settings, house_factory: Callable[[Settings], House], on_failure: Callable[[Exception], None]
 ) -> None:
+    house = None
     try:
         house = await asyncio.to_thread(house_factory, settings)
         house.jobs.start()
         house.keeper.start()
     except Exception as error:
+        if house is not None:
+            # It was opened and nobody will have it: its threads and files would stay for as long as the process does.
+            await asyncio.to_thread(house.close)
         found = known(error)
         porch.reason = str(found) if found else "the house could not be opened; the server's log says why"
         log.error("not ready: %s", porch.reason, exc_info=None if found else error)

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from typing import Any
 
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .doors import SAFE
 from .errors import Busy, body, shape
 
 # Bytes of a request's head.
@@ -88,7 +90,11 @@ class Patient(H11Protocol):
 
     def _say(self, status: str, told: dict[str, Any], header: str = "") -> None:
         data = json.dumps(told).encode()
-        head = f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n{header}Connection: close\r\n\r\n"
+        dressed = {**SAFE, "cache-control": "no-store", "x-request-id": uuid.uuid4().hex[:12]}
+        safe = "".join(f"{name}: {value}\r\n" for name, value in dressed.items())
+        head = (
+            f"HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n{header}{safe}Connection: close\r\n\r\n"
+        )
         self.transport.write(head.encode() + data)
         self.transport.close()
 

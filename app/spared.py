@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Seconds between two looks whether the model is idle; runs of which the fastest counts, and seconds after which no further one is made.
 LOOK, RUNS, LONG = 0.5, 6, 2.0
+# Seconds between two looks at most, where no page is there.
+LONGEST = 30.0
 log = logging.getLogger("quire.spared")
 
 
@@ -55,7 +57,10 @@ class Spared:
 
     def _wait(self) -> None:
         tried: set[str] = set()
-        while not self._stopping.wait(LOOK):
+        pause = LOOK
+        while not self._stopping.wait(pause):
+            # To look for a page is to go through all of them: where none can be had, it is done less and less often.
+            pause = min(2 * pause, LONGEST)
             try:
                 key = self._page(tried)
                 if key is not None:
@@ -64,6 +69,7 @@ class Spared:
                             tried.add(key)
                             self._measured = _prefill(self._workshop, key)
                             return
+                    pause = LOOK
             except Exception:
                 # A page that cannot be read must not take the house with it: another one is tried.
                 log.warning("the pace of full prefill could not be measured on a page; another one is tried", exc_info=True)

@@ -90,3 +90,25 @@ def test_one_file_too_many_is_refused_before_its_bytes_come(tmp_path):
             part("files", b"x", "a.txt") * 2 + b'--b\r\nContent-Disposition: form-data; name="files"; filename="c"\r\n\r\n',
             files=2,
         )
+
+
+@pytest.mark.parametrize(
+    ("spelt", "name"),
+    [
+        (b"UTF-8''%e2%82%ac%20rates.txt", "€ rates.txt"),
+        (b"utf-8'en'plain.txt", "plain.txt"),
+        (b"ISO-8859-1''gr%f6%dfe.txt", "größe.txt"),
+    ],
+)
+def test_a_file_whose_name_is_spelt_as_in_rfc_5987_alone_is_a_file(spelt, name, tmp_path):
+    head = b'--b\r\nContent-Disposition: form-data; name="files"; filename*=' + spelt
+    form = read(tmp_path, head + b"\r\n\r\nx\r\n--b--\r\n")
+    assert [given for given, _ in form.files] == [name]
+    form.close()
+
+
+def test_a_plain_name_counts_before_one_in_rfc_5987(tmp_path):
+    head = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"; filename*=UTF-8\'\'b.txt'
+    form = read(tmp_path, head + b"\r\n\r\nx\r\n--b--\r\n")
+    assert [given for given, _ in form.files] == ["a.txt"]
+    form.close()

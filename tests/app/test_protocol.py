@@ -96,6 +96,8 @@ def test_one_connection_too_many_is_told_to_come_back():
             head, _, body = (await exchange(port, b"")).partition(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 503")
             assert b"Retry-After: 2" in head
+            assert b"x-request-id: " in head
+            assert b"x-content-type-options: nosniff" in head
             assert json.loads(body)["error"]["type"] == "Busy"
             for _, writer in open_ones:
                 writer.close()
@@ -110,6 +112,8 @@ def test_what_is_no_http_gets_the_one_shape():
         async with served() as port:
             head, _, body = (await exchange(port, b"\x16\x03\x01 hello\r\n\r\n")).partition(b"\r\n\r\n")
             assert head.startswith(b"HTTP/1.1 400")
+            assert b"x-request-id: " in head
+            assert b"cache-control: no-store" in head
             assert json.loads(body)["error"]["type"] == "BadRequest"
 
     asyncio.run(go())

@@ -1,5 +1,6 @@
 """What an answer was spared: measured on a stored page when nobody waits, and then told in proportion."""
 
+import threading
 import time
 
 from app.spared import Spared
@@ -64,3 +65,25 @@ def test_a_page_that_cannot_be_read_is_passed_over(house, caplog):
     assert measured(spared) is not None
     assert "another one is tried" in caplog.text
     spared.close()
+
+
+def test_where_there_is_no_page_it_looks_less_and_less_often(house, tmp_path):
+    from dataclasses import replace
+
+    from app.spared import LONGEST, LOOK
+    from retrieval.catalogue import Catalogue
+
+    class Told(threading.Event):
+        def wait(self, timeout=None):
+            pauses.append(timeout)
+            return len(pauses) > 12
+
+    pauses: list[float] = []
+    empty = replace(house.workshop, catalogue=Catalogue(tmp_path / "catalogue.sqlite"))
+    spared = Spared(empty, house.lane)
+    spared._stopping = Told()
+    spared._wait()
+    assert pauses[0] == LOOK
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == LONGEST
+    empty.catalogue.close()
