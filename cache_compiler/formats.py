@@ -3,7 +3,8 @@
     <root>/<identity>/identity.json     says the format, in the field `store`; a fingerprint covers it, so each format has a folder of its own
 
 A change takes a folder to the next format, file by file, each replaced whole; run again it must pass over what it has done already, for a crash may
-come between two files. Then the identity is written, and last of all the folder takes its new name: until then the old version can read it.
+come between two files. Then the identity is written, and last of all the folder takes its new name: until then the next start takes the change up
+again. From its first changed file on, the folder is not promised to the old version.
 """
 
 from __future__ import annotations

@@ -94,13 +94,17 @@ def restore(source: Path, root: Path) -> Backup:
     """
     source, root = Path(source).expanduser().resolve(), Path(root).expanduser().resolve()
     try:
-        note = Backup(**json.loads((source / NOTE).read_text(encoding="utf-8")))
+        told = json.loads((source / NOTE).read_text(encoding="utf-8"))
+        # First of all: a newer note may have fields that this version does not know.
+        if int(told["format"]) > FORMAT:
+            raise BadBackup(
+                f"{source} is a backup of format {told['format']}, this version reads up to {FORMAT}: use a newer version of Quire"
+            )
+        note = Backup(**told)
     except FileNotFoundError as error:
         raise BadBackup(f"{source}: there is no {NOTE}, so it is no backup, or one that was not finished; give another one") from error
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, KeyError) as error:
         raise BadBackup(f"{source / NOTE}: cannot be read ({error}); give another backup") from error
-    if note.format > FORMAT:
-        raise BadBackup(f"{source} is a backup of format {note.format}, this version reads up to {FORMAT}: use a newer version of Quire")
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise HomeNotEmpty(f"{root} is not empty: restore into a new folder, then use that as the home")
     made = not root.exists()

@@ -47,7 +47,7 @@ class Item:
 def evict(workshop: Workshop, disk_bytes: int, planned: Collection[str] = ()) -> Evicted:
     """Make the home's caches, images and patches take `disk_bytes` at most, as far as they may go. `planned`: image keys that stay.
 
-    Raises HomeBusy. Where even all that may go is not enough, that is logged with both figures.
+    `workshop.evicted` hears what went. Raises HomeBusy. Where even all that may go is not enough, that is logged with both figures.
     """
     held, items = look(workshop, planned)
     if held <= disk_bytes:
@@ -75,7 +75,10 @@ def evict(workshop: Workshop, disk_bytes: int, planned: Collection[str] = ()) ->
             disk_bytes,
         )
     log.info("evicted %d caches and %d patches, %d bytes", len(caches), patches, freed)
-    return Evicted(tuple(caches), patches, freed, held - freed)
+    done = Evicted(tuple(caches), patches, freed, held - freed)
+    # Here, and not by who called: an upload that makes room, and one that ends, evict as well as the keeper.
+    workshop.evicted(done)
+    return done
 
 
 def look(workshop: Workshop, planned: Collection[str]) -> tuple[int, list[Item]]:

@@ -17,9 +17,8 @@ from retrieval.index import stem
 from retrieval.jobs import FINAL, KEEPING
 
 from .checks import is_old
-from .remove import finish_removals, orphans, remove_orphans
+from .remove import finish_removals, orphans, take_orphans
 from .shelf import Shelf
-from .spool import Spool
 
 # Seconds for which an ended job is remembered.
 REMEMBERED = 30 * 24 * 3600.0
@@ -42,29 +41,33 @@ def gc(shelf: Shelf, stale: bool = False, dry: bool = False, remembered: float =
 
     Files that are not an hour old are left to whoever is writing them. Raises HomeBusy.
     """
-    unneeded = sorted(_of_pages(shelf) | _strays(shelf, stale))
-    size = sum(_size(path) for path in unneeded)
-    files = tuple(str(path.relative_to(shelf.home.root)) for path in unneeded)
     before = time.time() - remembered
     if dry:
+        unneeded = sorted(_of_pages(shelf) | _strays(shelf, stale))
+        size = sum(_size(path) for path in unneeded)
+        files = tuple(str(path.relative_to(shelf.home.root)) for path in unneeded)
         ended = sum(row.updated < before for row in shelf.catalogue.jobs(states=FINAL))
         return Collected(files, size, ended, shelf.catalogue.expired(), dry=True)
-    finish_removals(shelf)
-    remove_orphans(shelf, _old_orphans(shelf))
+    # Half-written files go with the pages that they lie beside, too.
+    seen = {path: _size(path) for path in _strays(shelf, stale)}
+    cut, lost = finish_removals(shelf), take_orphans(shelf, _old_orphans(shelf))
+    # What went, not what was looked at: it may be needed again by now, or have gone by itself.
+    went = dict.fromkeys((*cut.files, *lost.files), 0)
     forgotten = shelf.catalogue.forget_finished(before)
     with shelf.home.writing():
         # Looked for again, and files of pages not at all: a document that came meanwhile may have taken up what nobody needed before.
         for path in _strays(shelf, stale):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+            seen[path] = _remove(path)
         for patches in shelf.home.patch_files():
             patches.sweep()
         for spool in forgotten.spools:
-            Spool(shelf.home.spool).drop(spool)
+            # The strays may have had it already.
+            if (shelf.home.spool / spool).is_file():
+                seen[shelf.home.spool / spool] = _remove(shelf.home.spool / spool)
+    left = {str(path.relative_to(shelf.home.root)): size for path, size in seen.items() if not path.exists()}
+    went = left | went  # what a cut deletion took is counted with it already
     shelf.catalogue.empty_log()
-    return Collected(files, size, len(forgotten.jobs), forgotten.uploads)
+    return Collected(tuple(sorted(went)), cut.bytes + lost.bytes + sum(went.values()), len(forgotten.jobs), forgotten.uploads)
 
 
 def _of_pages(shelf: Shelf) -> set[Path]:
@@ -110,6 +113,15 @@ def _fingerprint(identity: object) -> str:
         return Identity.from_mapping(identity).fingerprint[:16]  # type: ignore[arg-type]
     except (IdentityMismatch, TypeError):
         return ""
+
+
+def _remove(path: Path) -> int:
+    size = _size(path)
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    return size
 
 
 def _size(path: Path) -> int:

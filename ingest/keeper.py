@@ -28,12 +28,12 @@ _WAITING = 32
 
 class Keeper:
     """One for a house. `forget()` lets go of what conversations and indexes in memory have of deleted documents, and says whether it got
-    through: while the model is taken it cannot, and is asked again every round. `told` hears what was evicted."""
+    through: while the model is taken it cannot, and is asked again every round. `told` hears what was evicted, for uploads too."""
 
     def __init__(
         self, workshop: Workshop, forget: Callable[[], bool] = lambda: True, told: Callable[[Evicted], object] = lambda _: None
     ) -> None:
-        self.workshop, self.forget, self.told = workshop, forget, told
+        self.workshop, self.forget = workshop, forget
         self._lock = threading.Lock()
         self._round = threading.Lock()
         self._planned: Counter[str] = Counter()
@@ -47,7 +47,7 @@ class Keeper:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         # Uploads make room too.
-        workshop.planned = lambda: self.planned
+        workshop.planned, workshop.evicted = lambda: self.planned, told
 
     # -- what a question says ----------------------------------------------------------------------------------------
 
@@ -111,7 +111,7 @@ class Keeper:
             limit = self.workshop.disk_bytes
             if limit is not None and (changed or put or self._look):
                 self._look = False
-                self.told(evict(self.workshop, limit, self.planned))
+                evict(self.workshop, limit, self.planned)
 
     def _work(self) -> None:
         while not self._stopping.wait(ROUND):

@@ -102,6 +102,11 @@ def remove_orphans(shelf: Shelf, among: Collection[str] | None = None) -> tuple[
 
     Another process's ingest may lose pages that it has not committed yet; it finds that out when it commits, and makes them again.
     """
+    return take_orphans(shelf, among).files
+
+
+def take_orphans(shelf: Shelf, among: Collection[str] | None = None) -> Gone:
+    """The same, with all that went."""
     with shelf.home.writing():
         taking = _Taking(shelf)
         for key in orphans(shelf):
@@ -109,7 +114,7 @@ def remove_orphans(shelf: Shelf, among: Collection[str] | None = None) -> tuple[
                 taking.page(key)
         for files in shelf.home.patch_files():
             files.sweep()
-    return taking.gone().files
+    return taking.gone()
 
 
 def orphans(shelf: Shelf) -> list[str]:

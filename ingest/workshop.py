@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cache_compiler.backbone import Backbone
 from cache_compiler.identity import Identity
@@ -20,6 +21,9 @@ from .home import Home
 from .images import ImageStore
 from .policy import Policy
 from .types import Limits
+
+if TYPE_CHECKING:
+    from .evict import Evicted  # it works with a workshop itself
 
 
 @dataclass
@@ -49,6 +53,8 @@ class Workshop:
     disk_bytes: int | None = None
     # Image keys that running questions have planned, as the keeper knows them: their caches are not evicted.
     planned: Callable[[], Collection[str]] = frozenset
+    # Hears of every eviction, whoever asked for it.
+    evicted: Callable[[Evicted], object] = lambda _: None
 
     @cached_property
     def prefix(self) -> Prefix:

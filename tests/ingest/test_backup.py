@@ -117,7 +117,7 @@ def test_a_damaged_or_newer_backup_is_refused_and_nothing_is_left_of_it(shelf: B
     backup(shelf.home, tmp_path / "copy", copy=True)
     newer = Path(shutil.copytree(tmp_path / "copy", tmp_path / "newer"))
     note = json.loads((newer / NOTE).read_text())
-    (newer / NOTE).write_text(json.dumps({**note, "format": 2}))
+    (newer / NOTE).write_text(json.dumps({**note, "format": 2, "a field": "that this version does not know"}))
     with pytest.raises(BadBackup, match="format 2, this version reads up to 1"):
         restore(newer, tmp_path / "new")
     cache = next((tmp_path / "copy").glob("store/*/caches/*/*.safetensors"))

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import NoRoom
-from ingest.evict import evict, look
-from ingest.pipeline import ingest
+from ingest.evict import Evicted, evict, look
+from ingest.keeper import Keeper
+from ingest.pipeline import finish_run, ingest
 from ingest.room import SPARE, make_room
 from ingest.workshop import Workshop
 from retrieval.types import CollectionRow
@@ -138,3 +139,17 @@ def test_a_full_disk_is_told_with_both_figures(workshop: Workshop, monkeypatch: 
     make_room(workshop, 1000)
     with pytest.raises(NoRoom, match=r"needs 1,001 bytes .* the disk has 1,000 to spare"):
         make_room(workshop, 1001)
+
+
+def test_every_eviction_is_heard_of_whoever_asked_for_it(filled: Workshop) -> None:
+    heard: list[Evicted] = []
+    Keeper(filled, told=heard.append)
+    filled.disk_bytes = held(filled)
+    finish_run(filled, "default")
+    assert heard == []  # nothing went
+    made = make_room(filled, 1)
+    assert heard == [made]
+    filled.disk_bytes = held(filled) - 1
+    finish_run(filled, "default")
+    assert len(heard) == 2
+    assert heard[1].caches

@@ -71,6 +71,7 @@ def test_ended_jobs_and_old_requests_are_forgotten_and_waiting_ones_are_not(shel
     assert (gc(shelf, dry=True).jobs, gc(shelf, dry=True).requests) == (2, 1)
     collected = gc(shelf)
     assert (collected.jobs, collected.requests) == (2, 1)
+    assert (collected.files, collected.bytes) == (("spool/done", "spool/failed"), 12)
     assert [row.id for row in shelf.catalogue.jobs()] == ["fresh", "queued"]
     assert [path.name for path in shelf.home.spool.iterdir()] == ["queued"]
 
@@ -89,8 +90,9 @@ def test_what_a_document_takes_up_meanwhile_stays(shelf: BareShelf, monkeypatch:
     owned = shelf.catalogue.page_keys()
     looks = iter([set(), owned])  # when it is looked, nobody owns a page; when they are to go, somebody does again
     monkeypatch.setattr(shelf.catalogue, "page_keys", lambda: next(looks, owned))
-    gc(shelf)
+    collected = gc(shelf)
     assert files_of(shelf.home.root) == before
+    assert (collected.files, collected.bytes) == ((), 0)  # told is what went, not what was looked at
 
 
 def test_a_store_of_no_collection_goes_only_when_asked_for(shelf: BareShelf) -> None:
