@@ -20,7 +20,7 @@ from .entrance import Entrance
 from .errors import AppError, MethodNotAllowed, RequestTooLarge, RequestTooSlow, Unauthorized
 from .logs import REQUEST
 from .replies import reply, reply_internal
-from .scopes import UPLOADS, Place, place
+from .scopes import UPLOADS, WATCHES, Place, place
 from .settings import Settings
 from .traffic import Traffic
 from .watch import Traces, Untraced
@@ -91,9 +91,15 @@ class Doors:
             if allowed := self.entrance.preflight(scope["method"], headers):
                 await answer(Response(status_code=204, headers=allowed))
                 return status
-            key = scope["state"]["key"] = self.entrance.admit(scope["method"], at, headers, (scope.get("client") or ("",))[0]).key
+            caller = self.entrance.admit(scope["method"], at, headers, (scope.get("client") or ("",))[0])
+            key = scope["state"]["key"] = caller.key
+            scope["state"]["recheck"] = lambda: self.entrance.recheck(caller)
             body.check(headers)
-            await self.closing.carry(self.app, at.template, scope, body.receive, guarded)
+            asked = scope
+            if scope["method"] == "HEAD" and at.scope is not None and at.template not in WATCHES:
+                # Every route that is got has a head; uvicorn, which has seen the method, sends no body. A watch would have no end.
+                asked = {**scope, "method": "GET"}
+            await self.closing.carry(self.app, at.template, asked, body.receive, guarded)
         except AppError as error:
             if not status and not body.refused:
                 scope["state"]["error"] = type(error).__name__

@@ -6,6 +6,7 @@ By the head alone, before a byte of the body is read.
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -62,6 +63,15 @@ class Entrance:
         if at.template in ANSWERS and method == "POST":
             self._count(self._answers, caller, "questions", "ask_rate")
         return caller
+
+    def recheck(self, caller: Caller) -> None:
+        """Raises Unauthorized where this caller would not be let in any more: its key has expired or was revoked, or there was none and now
+        one is needed. For streams that stay open."""
+        if not self._locked():
+            return
+        ring = self.ring.keys()
+        if not any(key.id == caller.key and key.state(time.time()) == "active" for key in ring):
+            raise Unauthorized("the key that this stream was opened with has expired or was revoked; come again with another one")
 
     def _locked(self) -> bool:
         """Whether keys are in force; so they are where their file is damaged, which is told when one is looked for."""

@@ -10,6 +10,7 @@ import asyncio
 import contextvars
 import logging
 import threading
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, closing
 from typing import Any, Generic, TypeVar
@@ -132,7 +133,7 @@ async def stream(
         return instead
     return _Streamed(
         walk,
-        _lines(walk, (kind, value), encode, getattr(request.state, "request_id", ""), write, end),
+        _lines(walk, (kind, value), encode, getattr(request.state, "request_id", ""), write, end, getattr(request.state, "recheck", None)),
         media_type="text/event-stream",
         # Proxies (nginx) would gather the pieces otherwise.
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
@@ -161,10 +162,16 @@ async def _lines(
     number: str,
     write: Callable[[str, BaseModel], str] = named,
     end: str = "",
+    recheck: Callable[[], None] | None = None,
 ) -> AsyncIterator[str]:
+    """`recheck` raises where whoever listens may not any more; it is asked at least every `BEAT` seconds while there is something to say."""
+    checked = time.monotonic()
     try:
         kind, value = first
         while kind != "end":
+            if recheck is not None and (kind == "beat" or time.monotonic() - checked >= BEAT):
+                recheck()
+                checked = time.monotonic()
             yield ": beat\n\n" if kind == "beat" else write(*encode(value))  # type: ignore[arg-type]
             kind, value = await walk.next(BEAT)
         if end:

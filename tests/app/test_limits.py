@@ -1,12 +1,15 @@
 """The entrance: who is let in by host, origin, key and rate, before a byte of a body is read."""
 
 import logging
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
@@ -14,6 +17,7 @@ from app.doors import Doors
 from app.entrance import GUESSES
 from app.keys import KeyRing
 from app.settings import Settings
+from app.stream import Walk, stream
 
 ROUTES = {
     "/": ["GET"],
@@ -23,6 +27,10 @@ ROUTES = {
     "/v1/documents": ["GET", "POST"],
     "/v1/documents/{document}": ["GET", "DELETE"],
 }
+
+
+class Word(BaseModel):
+    text: str
 
 
 async def echo(request: Request) -> PlainTextResponse:
@@ -248,3 +256,28 @@ def test_a_client_cannot_count_as_another_by_a_header(tmp_path):
     ours = client(tmp_path, rate=2)
     said = [ours.get("/v1/model", headers={"x-forwarded-for": f"192.0.2.{n}", "forwarded": f"for={n}"}).status_code for n in range(3)]
     assert said == [200, 200, 429]
+
+
+def test_a_stream_that_is_open_ends_when_its_key_is_revoked(tmp_path, monkeypatch):
+    monkeypatch.setattr("app.stream.BEAT", 0.02)
+    begun, ended = threading.Event(), threading.Event()
+
+    def silent(cancel: threading.Event):
+        yield Word(text="first")
+        begun.set()
+        cancel.wait(30)
+        ended.set()
+
+    async def events(request: Request) -> Response:
+        return await stream(request, Walk(silent), lambda word: ("job", word))
+
+    routes = [Route("/v1/jobs/events", events)]
+    ours = TestClient(Starlette(routes=routes, middleware=[Middleware(Doors, settings=Settings(home=tmp_path))]))
+    headers = key(tmp_path, "read")
+    with ThreadPoolExecutor(1) as pool:
+        watching = pool.submit(lambda: ours.get("/v1/jobs/events", headers=headers).text)
+        assert begun.wait(20)
+        KeyRing(tmp_path).revoke("key 0")
+        told = watching.result(25)
+    assert '"type":"Unauthorized"' in told
+    assert ended.wait(5)

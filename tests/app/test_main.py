@@ -13,6 +13,7 @@ from app import main
 from app.main import create_app
 from app.settings import Settings
 from cache_compiler.errors import ModelNotFound
+from ingest.errors import HomeBusy
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -114,3 +115,42 @@ def test_without_the_page_there_is_still_the_interface(settings, tmp_path, monke
     response = client.get("/")
     assert response.status_code == 404
     assert response.json()["error"] == {"type": "NotFound", "message": "there is nothing at /", "detail": {}}
+
+
+@pytest.mark.parametrize("part", ["jobs", "keeper"])
+def test_a_house_that_was_opened_and_cannot_be_begun_is_closed(settings, part):
+    class Part:
+        def __init__(self, busy: bool) -> None:
+            self.busy = busy
+
+        def start(self) -> None:
+            if self.busy:
+                raise HomeBusy("another process has the home")
+
+    class Opened:
+        jobs, keeper = Part(part == "jobs"), Part(part == "keeper")
+        closed = threading.Event()
+
+        def close(self) -> None:
+            self.closed.set()
+
+    house, heard = Opened(), []
+    with TestClient(create_app(settings, lambda _: house, heard.append)) as client:
+        assert house.closed.wait(20)
+        while not heard:
+            time.sleep(0.01)
+        assert client.get("/readyz").json()["reason"] == "another process has the home"
+
+
+def test_what_is_got_has_a_head_without_a_body(settings):
+    client = TestClient(create_app(settings, None))
+    for path, status in (
+        ("/", 200),
+        ("/livez", 200),
+        ("/readyz", 503),
+        ("/static/base.css", 200),
+        ("/v1/jobs/events", 405),
+        ("/v1/ask", 405),
+    ):
+        response = client.head(path)
+        assert (path, response.status_code, response.content) == (path, status, b"")

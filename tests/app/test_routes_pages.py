@@ -77,3 +77,10 @@ def test_patches_are_listed_in_parts_with_what_they_are(live):
     assert sum(row["bytes"] for row in rows) == sum(files.path(key.page, key.digest).stat().st_size for key in expected)
     assert all(row["layers"] == live.house.backbone.layers - 1 for row in rows)
     assert httpx.get(f"{live.url}/v1/patches?collection=none").json()["error"]["type"] == "UnknownCollection"
+
+
+def test_the_head_of_a_page_image_tells_its_size_and_brings_nothing(live):
+    key = sorted(live.house.catalogue.page_keys("default"))[0]
+    whole = httpx.get(f"{live.url}/v1/pages/{key}.png")
+    head = httpx.head(f"{live.url}/v1/pages/{key}.png")
+    assert (head.status_code, head.headers["content-length"], head.content) == (200, str(len(whole.content)), b"")
