@@ -37,7 +37,7 @@ def answer(question: Question, house: House, cancel: threading.Event | None = No
         yield from _walk(question, house, cancel)
     except DOMAIN_ERRORS as error:
         house.watch.failed(type(error).__name__)
-        yield Failed(type(error).__name__, str(error))
+        yield Failed(type(error).__name__, str(error), getattr(error, "retry_after", None))
 
 
 def _walk(question: Question, house: House, cancel: threading.Event) -> Iterator[Event]:

@@ -130,7 +130,8 @@ class RemovalReceipt(Wire):
     """All that went: rows, pages, files, and what was remembered of the upload. `shared_pages` live on: another document has them too.
 
     `artefacts` counts all of it by kind: documents, chunks, vectors, pages, jobs, requests, caches, images, patches, bases, indexes, uploads,
-    memory (caches in memory), conversations (that had something of it). `left`: files that could not be removed yet, and will be.
+    memory (caches in memory), conversations (that had something of it; left out where the model was busy: they let go of it as soon as it is
+    not). `left`: files that could not be removed yet, and will be.
     """
 
     document: str

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import Depends
 from starlette.requests import Request
 
@@ -20,6 +23,13 @@ else:
     House = Any
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+# Threads for changes, which may wait for another writer by the minute; and for those who ask whether all is well. What is read has the
+# framework's own: were they the same, forty deletions that wait would keep everybody from being answered.
+CHANGES, QUESTIONS = 32, 4
+
+
 class Porch:
     """Where requests wait for the house: it is None until it is loaded, and `reason` says what it waits for. What the server has seen, and
     whether it stops, is known here from the first request to the last."""
@@ -30,6 +40,15 @@ class Porch:
         self.closing = Closing()
         self.traffic = Traffic()
         self.traces: Traces = traces or Untraced()
+        self._changes, self._questions = CapacityLimiter(CHANGES), CapacityLimiter(QUESTIONS)
+
+    async def change(self, work: Callable[P, R], *given: P.args, **told: P.kwargs) -> R:
+        """Do what changes something, and may wait for another writer, in a thread of those for it."""
+        return await to_thread.run_sync(partial(work, *given, **told), limiter=self._changes)
+
+    async def look(self, work: Callable[P, R], *given: P.args, **told: P.kwargs) -> R:
+        """Do what a supervisor waits for in a thread of those for it."""
+        return await to_thread.run_sync(partial(work, *given, **told), limiter=self._questions)
 
 
 def porch(request: Request) -> Porch:

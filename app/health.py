@@ -7,7 +7,6 @@ import shutil
 from pathlib import Path
 
 from fastapi import APIRouter
-from fastapi.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, Response
 
 from . import bodies, wire
@@ -33,7 +32,7 @@ async def livez() -> bodies.Alive:
 async def readyz(porch: PorchDep) -> bodies.Ready | JSONResponse:
     """The model is loaded, the home is open and can be written to, the queue of uploads works, and the server is not stopping; else 503
     with the reason."""
-    reason = await run_in_threadpool(unready, porch)
+    reason = await porch.look(unready, porch)
     if reason or porch.house is None:
         return JSONResponse({"ready": False, "reason": reason}, 503, {"Retry-After": str(round(RETRY_AFTER))})
     return bodies.Ready(ready=True, model=porch.house.backbone.name, verdict=wire.verdict(porch.house.verdict).word)
@@ -56,8 +55,12 @@ def unready(porch: Porch) -> str:
 
 
 @router.get("/metrics", response_class=Response, responses={200: {"content": {"text/plain": {}}}})
-def metrics(porch: PorchDep) -> Response:
+async def metrics(porch: PorchDep) -> Response:
     """All that is counted, as Prometheus reads it."""
+    return await porch.look(_metrics, porch)
+
+
+def _metrics(porch: Porch) -> Response:
     from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
     parts = [generate_latest(porch.traffic.registry)]

@@ -22,16 +22,19 @@ def reply(error: Exception) -> JSONResponse:
     return _json(row_of(error).status, body(error), getattr(error, "retry_after", RETRY_AFTER))
 
 
-def reply_named(kind: str, message: str) -> JSONResponse:
-    """The response to an error of which only type and sentence came through (`Failed`)."""
-    return _json(row_named(kind).status, shape(kind, message))
+def reply_named(kind: str, message: str, retry_after: float | None = None) -> JSONResponse:
+    """The response to an error of which only type, sentence and when to come back came through (`Failed`)."""
+    return _json(row_named(kind).status, shape(kind, message), RETRY_AFTER if retry_after is None else retry_after)
 
 
 def reply_internal(request_id: str) -> JSONResponse:
     """A fault of ours: a number to look for in the log, and nothing of what went wrong."""
-    return _json(
-        500, shape("InternalError", f"internal error, request id {request_id}: the server's log has the rest", {"request": request_id})
-    )
+    return _json(500, shape("InternalError", internal(request_id), {"request": request_id}))
+
+
+def internal(request_id: str) -> str:
+    """What is told of a fault of ours."""
+    return f"internal error, request id {request_id}: the server's log has the rest"
 
 
 def _json(status: int, content: object, retry_after: float = RETRY_AFTER) -> JSONResponse:

@@ -51,24 +51,24 @@ async def ask(
             if isinstance(event, Done):
                 return wire.answer(event.answer)
             if isinstance(event, Failed):
-                return reply_named(event.type, event.message)
+                return reply_named(event.type, event.message, event.retry_after)
     return Response(status_code=CLIENT_WENT_AWAY)
 
 
 def refused(event: Event) -> Response | None:
     """A failure before anything else was said has a status of its own."""
-    return reply_named(event.type, event.message) if isinstance(event, Failed) else None
+    return reply_named(event.type, event.message, event.retry_after) if isinstance(event, Failed) else None
 
 
 @router.post("/search", response_model=bodies_documents.Hits, operation_id="search", responses=problems(404, 409))
 def search(house: HouseDep, settings: SettingsDep, sought: bodies_documents.SearchRequest) -> bodies_documents.Hits:
-    """The pages nearest to a query, the nearest first, without an answer: the model is not asked, and nobody waits for it."""
+    """The pages that fit a query best, by meaning and by words in turn, without an answer: the model is not asked, and nobody waits for it."""
     limit = settings.question_chars
     if len(sought.query) > limit:
         raise QuestionTooLong(f"the query has {len(sought.query):,} characters, the limit is {limit:,} (question_chars); shorten it")
     found = house.retriever.search(sought.query, sought.collection, sought.top_k)
     high, hits = max(house.workshop.dpis), []
-    for hit in sorted((hit for hit in found if hit.chunk.pages), key=lambda hit: -hit.score):
+    for hit in sorted((hit for hit in found if hit.chunk.pages), key=lambda hit: hit.rank):
         with suppress(UnknownDocument):  # deleted since it was found
             hits.append(wire.hit(hit, house.catalogue.document(hit.chunk.document).name, high))
     return bodies_documents.Hits(hits=hits)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from retrieval.types import CollectionRow
 
 from . import bodies_documents, paging, wire
-from .deps import House, HouseDep
+from .deps import House, HouseDep, PorchDep
 from .schema import problems
 from .words import COLLECTION
 
@@ -31,8 +31,14 @@ def collection(house: HouseDep, name: Name) -> bodies_documents.Collection:
 
 
 @router.put("/{name}", response_model=bodies_documents.Collection, operation_id="put_collection", responses=problems(409))
-def put(house: HouseDep, name: Name, wish: bodies_documents.CollectionWish | None = None) -> bodies_documents.Collection:
+async def put(
+    porch: PorchDep, house: HouseDep, name: Name, wish: bodies_documents.CollectionWish | None = None
+) -> bodies_documents.Collection:
     """Make a collection for the loaded model, if it is not there; and say whether it is pinned: then its caches stay when others must go."""
+    return await porch.change(_put, house, name, wish)
+
+
+def _put(house: House, name: str, wish: bodies_documents.CollectionWish | None) -> bodies_documents.Collection:
     row = house.workshop.collection(name, create=True)
     if wish is not None and wish.pinned is not None:
         row = house.catalogue.pin(name, wish.pinned)
@@ -40,8 +46,12 @@ def put(house: HouseDep, name: Name, wish: bodies_documents.CollectionWish | Non
 
 
 @router.delete("/{name}", response_model=bodies_documents.CollectionRemoval, operation_id="delete_collection", responses=problems(404))
-def delete(house: HouseDep, name: Name) -> bodies_documents.CollectionRemoval:
+async def delete(porch: PorchDep, house: HouseDep, name: Name) -> bodies_documents.CollectionRemoval:
     """Remove a collection with all its documents and everything that came of them; a receipt for each."""
+    return await porch.change(_delete, house, name)
+
+
+def _delete(house: House, name: str) -> bodies_documents.CollectionRemoval:
     from ingest.remove import remove_collection  # brings torch with it
 
     removals = remove_collection(house.workshop, name)

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import hashlib
 import io
+import logging
 from typing import Annotated, Any, BinaryIO
 
 from fastapi import APIRouter, Header, Query
-from fastapi.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ingest.errors import TooLarge
 
 from . import bodies, bodies_documents, paging, wire
-from .deps import House, HouseDep, SettingsDep
+from .deps import House, HouseDep, PorchDep, SettingsDep
 from .errors import BadRequest, known
 from .form import read_form
+from .replies import internal
 from .schema import problems
 from .words import COLLECTION, collection_name
 
 router = APIRouter(prefix="/documents", tags=["documents"])
+log = logging.getLogger("quire.http")
 Collection = Annotated[str, Query(max_length=64, description="The collection's name.")]
 Part = Annotated[str | None, Query(max_length=255, description="Only documents with this in their name, in capitals or not.")]
 
@@ -70,7 +72,9 @@ _FORM: dict[str, Any] = {
     openapi_extra=_FORM,
     responses={200: {"model": bodies_documents.Jobs, **_REPLAY}, **problems(409, 507)},
 )
-async def upload(request: Request, response: Response, house: HouseDep, settings: SettingsDep, key: Key = None) -> bodies_documents.Jobs:
+async def upload(
+    request: Request, response: Response, porch: PorchDep, house: HouseDep, settings: SettingsDep, key: Key = None
+) -> bodies_documents.Jobs:
     """Keep files and queue them. A file that is refused is a failed job, and the others go on; a single one is the error itself.
 
     A zip makes one job, which tells what became of each file in it.
@@ -79,7 +83,7 @@ async def upload(request: Request, response: Response, house: HouseDep, settings
     try:
         collection = collection_name(form.words.get("collection", "default"))
         replace = _truth(form.words.get("replace", "false"))
-        submitted = await run_in_threadpool(house.jobs.submit_all, form.files, collection, replace, _key(request, key))
+        submitted = await porch.change(house.jobs.submit_all, form.files, collection, replace, _key(request, key))
     finally:
         form.close()
     if submitted.replayed:
@@ -94,9 +98,10 @@ async def upload(request: Request, response: Response, house: HouseDep, settings
     operation_id="upload_text",
     responses={200: {"model": bodies_documents.Job, **_REPLAY}, **problems(409, 507)},
 )
-def text(
+async def text(
     request: Request,
     response: Response,
+    porch: PorchDep,
     house: HouseDep,
     settings: SettingsDep,
     sent: bodies_documents.TextRequest,
@@ -106,7 +111,7 @@ def text(
     if len(sent.text) > settings.text_chars:
         raise TooLarge(f"the text has {len(sent.text):,} characters, the limit is {settings.text_chars:,} (text_chars); split it")
     files: list[tuple[str, BinaryIO]] = [(_titled(sent), io.BytesIO(sent.text.encode()))]
-    submitted = house.jobs.submit_all(files, sent.collection, sent.replace, _key(request, key))
+    submitted = await porch.change(house.jobs.submit_all, files, sent.collection, sent.replace, _key(request, key))
     if submitted.replayed:
         _replayed(response)
     return wire.job(submitted.jobs[0])
@@ -152,21 +157,31 @@ def document(house: HouseDep, document: str) -> bodies_documents.DocumentPages:
     """A document with its pages in reading order."""
     catalogue = house.catalogue
     chunks = catalogue.chunks_of(document)
-    pages = {key: catalogue.page(key) for key in {ref.key for chunk in chunks for ref in chunk.pages}}
+    pages = {page.key: page for page in catalogue.pages({ref.key for chunk in chunks for ref in chunk.pages})}
+    # The document last: where it was deleted meanwhile, it is that which is told.
     return wire.document_pages(catalogue.document(document), chunks, pages)
 
 
 @router.delete("/{document}", response_model=bodies_documents.RemovalReceipt, operation_id="delete_document", responses=problems(404))
-def delete(house: HouseDep, document: str) -> bodies_documents.RemovalReceipt:
+async def delete(porch: PorchDep, house: HouseDep, document: str) -> bodies_documents.RemovalReceipt:
     """Remove a document and everything that came of it, in the memory of conversations too; the receipt lists what went."""
+    return await porch.change(_delete, house, document)
+
+
+def _delete(house: House, document: str) -> bodies_documents.RemovalReceipt:
     receipt = _remove(house, document)
-    receipt.artefacts["conversations"] = house.forget_deleted()
+    if (talks := house.forget_deleted()) is not None:
+        receipt.artefacts["conversations"] = talks
     return receipt
 
 
 @router.post("/delete", response_model=bodies_documents.Removals, operation_id="delete_documents")
-def delete_many(house: HouseDep, sent: bodies_documents.Ids) -> bodies_documents.Removals:
+async def delete_many(request: Request, porch: PorchDep, house: HouseDep, sent: bodies_documents.Ids) -> bodies_documents.Removals:
     """Remove documents; one that cannot be removed is told with its reason, and the others go."""
+    return await porch.change(_delete_many, house, sent, getattr(request.state, "request_id", ""))
+
+
+def _delete_many(house: House, sent: bodies_documents.Ids, number: str) -> bodies_documents.Removals:
     receipts, failed = [], []
     for document in dict.fromkeys(sent.ids):
         try:
@@ -174,8 +189,10 @@ def delete_many(house: HouseDep, sent: bodies_documents.Ids) -> bodies_documents
         except Exception as error:
             found = known(error)
             if found is None:
-                raise
-            failed.append(bodies_documents.NotRemoved(id=document, error=bodies.Problem(type=type(found).__name__, message=str(found))))
+                # Told as one of several: raised, it would take the receipts of what is gone with it.
+                log.exception("a document could not be removed")
+            told = (type(found).__name__, str(found)) if found else ("InternalError", internal(number))
+            failed.append(bodies_documents.NotRemoved(id=document, error=bodies.Problem(type=told[0], message=told[1])))
     house.forget_deleted()
     return bodies_documents.Removals(receipts=receipts, failed=failed)
 

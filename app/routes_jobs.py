@@ -13,7 +13,7 @@ from starlette.responses import Response
 from retrieval.types import JobRow, JobState
 
 from . import bodies_documents, paging, wire
-from .deps import House, HouseDep
+from .deps import House, HouseDep, PorchDep
 from .schema import EVENTS, problems
 from .stream import BEAT, Walk, stream
 
@@ -86,12 +86,12 @@ def _way(house: House, job: str, cancel: threading.Event) -> Iterator[JobRow]:
 
 
 @router.post("/{job}/cancel", response_model=bodies_documents.Job, operation_id="cancel_job", responses=problems(404))
-def cancel(house: HouseDep, job: str) -> bodies_documents.Job:
+async def cancel(porch: PorchDep, house: HouseDep, job: str) -> bodies_documents.Job:
     """Cancel: at once when it waits, within a batch when it runs. A failed job gives up the upload that was kept for another try."""
-    return wire.job(house.jobs.cancel(job))
+    return wire.job(await porch.change(house.jobs.cancel, job))
 
 
 @router.post("/{job}/retry", response_model=bodies_documents.Job, operation_id="retry_job", responses=problems(404))
-def retry(house: HouseDep, job: str) -> bodies_documents.Job:
+async def retry(porch: PorchDep, house: HouseDep, job: str) -> bodies_documents.Job:
     """Queue a failed job again, from the upload that is still kept."""
-    return wire.job(house.jobs.retry(job))
+    return wire.job(await porch.change(house.jobs.retry, job))

@@ -52,12 +52,14 @@ async def complete(request: Request, response: Response, sent: bodies_chat.ChatR
             if isinstance(event, Done):
                 return reply.whole(event.answer)
             if isinstance(event, Failed):
-                return reply_named(event.type, event.message)
+                return reply_named(event.type, event.message, event.retry_after)
     return Response(status_code=CLIENT_WENT_AWAY)
 
 
 def _refused(first: BaseModel) -> Response | None:
-    return reply_named(first.error.type, first.error.message) if isinstance(first, bodies.ErrorBody) else None
+    if not isinstance(first, bodies.ErrorBody):
+        return None
+    return reply_named(first.error.type, first.error.message, first.error.detail.get("retry_after"))
 
 
 @router.get("/models", response_model=bodies_chat.ModelCards, operation_id="list_models")

@@ -188,10 +188,12 @@ class Done:
 
 @dataclass(frozen=True)
 class Failed:
-    """The walk ended with an error: its type (a row of `app.errors`), and one sentence with the cure."""
+    """The walk ended with an error: its type (a row of `app.errors`), one sentence with the cure, and after how many seconds it makes sense
+    to ask again, where that is known."""
 
     type: str
     message: str
+    retry_after: float | None = None
 
 
 Event = Planned | Compiling | Token | Done | Failed

@@ -154,4 +154,5 @@ def event(value: types.Event) -> tuple[str, bodies.Wire]:
         return "token", bodies_answer.Token(text=value.text)
     if isinstance(value, types.Done):
         return "done", answer(value.answer)
-    return "failed", bodies.ErrorBody(error=bodies.Problem(type=value.type, message=value.message))
+    detail = {} if value.retry_after is None else {"retry_after": value.retry_after}
+    return "failed", bodies.ErrorBody(error=bodies.Problem(type=value.type, message=value.message, detail=detail))

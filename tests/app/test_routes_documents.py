@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
@@ -272,3 +273,47 @@ def test_documents_come_in_parts_by_name_and_by_a_piece_of_it(live):
     found = httpx.get(live.url + "/v1/documents", params={"collection": "parted", "name": "GRÖSSE 1"}).json()["documents"]
     assert [row["name"] for row in found] == ["Größe 1.txt"]
     assert httpx.get(live.url + "/v1/documents", params={"collection": "parted", "name": "%"}).json()["documents"] == []
+
+
+def test_a_fault_of_ours_among_several_deletions_does_not_lose_the_receipts_of_what_is_gone(live, monkeypatch):
+    import ingest.remove
+
+    real = ingest.remove.remove_document
+    rows = upload(live, *((f"gone-{n}.txt", TEXT + f"Gone inn:\n  its phone is {n}\n") for n in range(2)), collection="gone").json()["jobs"]
+    ids = [finished(live, row["id"])["document"] for row in rows]
+
+    def breaks(workshop, document):
+        if document == ids[1]:
+            raise ZeroDivisionError("a secret of the house")
+        return real(workshop, document)
+
+    monkeypatch.setattr(ingest.remove, "remove_document", breaks)
+    told = httpx.post(live.url + "/v1/documents/delete", json={"ids": ids}, timeout=60).json()
+    assert [receipt["document"] for receipt in told["receipts"]] == ids[:1]
+    [failed] = told["failed"]
+    assert (failed["id"], failed["error"]["type"]) == (ids[1], "InternalError")
+    assert "secret" not in failed["error"]["message"]
+
+
+def test_a_document_s_pages_are_looked_up_at_once(live, monkeypatch):
+    def one_by_one(self, key):
+        raise AssertionError("a query a page")
+
+    document = live.house.catalogue.documents("default")[0].id
+    monkeypatch.setattr(type(live.house.catalogue), "page", one_by_one)
+    told = httpx.get(f"{live.url}/v1/documents/{document}").json()
+    assert len({page["page"] for page in told["page_list"]}) == told["pages"] > 0
+
+
+def test_deletions_that_wait_keep_nobody_from_reading(live):
+    """More of them than the framework has threads."""
+    job = upload(live, ("waits.txt", TEXT + "Waits inn:\n  its phone is 5\n"), collection="waits").json()["jobs"][0]["id"]
+    address = f"{live.url}/v1/documents/{finished(live, job)['document']}"
+    with ThreadPoolExecutor(50) as pool, httpx.Client(timeout=60, limits=httpx.Limits(max_connections=60)) as client:
+        with live.house.workshop.home.writing():
+            waiting = [pool.submit(client.delete, address) for _ in range(50)]
+            time.sleep(1)
+            for path in ("/readyz", "/metrics", "/v1/collections"):
+                assert httpx.get(live.url + path, timeout=20).status_code == 200
+            assert not any(one.done() for one in waiting)
+        assert sorted(one.result().status_code for one in waiting) == [200] + [404] * 49
