@@ -2,7 +2,9 @@
 
 import { byId, el, fill, openDialog, pair } from "./dom.js";
 import { count, day, figure, seconds, size, span } from "./figures.js";
+import { forgetEverything } from "./history.js";
 import { house } from "./house.js";
+import { forgetNamed } from "./keep.js";
 import { forgetKey, hasKey } from "./key.js";
 import { loadStorage } from "./storage.js";
 
@@ -27,12 +29,15 @@ function draw() {
     el("h3", { text: "Identity" }),
     el("p", { class: "soft", text: "A stored page cache is used only where every one of these matches." }),
     el("dl", { class: "facts identity" }, ...Object.entries(card.identity).map(([field, value]) => pair(field.replaceAll("_", " "), el("code", { text: String(value) })))),
-    hasKey() && el("p", { class: "about-key" }, el("button", { type: "button", class: "quiet", text: "Forget the key in this tab", on: { click: leave } })),
+    hasKey() && el("p", { class: "about-key" }, el("button", { type: "button", class: "quiet", text: "Forget the key and all answers here", on: { click: leave } })),
   );
 }
 
 function leave() {
   forgetKey();
+  // Answers hold what documents say; a question under way, a draft and a conversation's id are the same person's.
+  forgetEverything();
+  forgetNamed("session", "quire-");
   location.reload();
 }
 

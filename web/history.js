@@ -1,11 +1,12 @@
 // Answers go in; they are kept in this browser, by collection, and come out again at the next visit. Nothing of them is kept on the server.
 
-import { keep, kept } from "./keep.js";
+import { forgetNamed, keep, kept } from "./keep.js";
 
 /** The most answers that are kept of a collection. */
 const MOST = 60;
 
-const nameOf = (collection) => `quire-history:${collection}`;
+const BEGINNING = "quire-history:";
+const nameOf = (collection) => `${BEGINNING}${collection}`;
 
 /** Answers of a collection, newest first: [{answer, at}]. */
 export function answersOf(collection) {
@@ -34,6 +35,11 @@ export function forgetAnswer(collection, at) {
 
 export function forgetAll(collection) {
   keep("local", nameOf(collection), null);
+}
+
+/** Of every collection: whoever gives up the key to documents leaves none of their words here. */
+export function forgetEverything() {
+  forgetNamed("local", BEGINNING);
 }
 
 /** A document is gone: so is every answer that was read from it. Returns how many went. */

@@ -17,6 +17,17 @@ export function kept(kind, name, fallback = null) {
   }
 }
 
+/** Forget every value whose name begins so. */
+export function forgetNamed(kind, beginning) {
+  let names = [...inside[kind].keys()];
+  try {
+    names = names.concat(Object.keys(store(kind)));
+  } catch {
+    // What may not be kept is not there either.
+  }
+  for (const name of names) if (name.startsWith(beginning)) keep(kind, name, null);
+}
+
 /** Keep a value; null forgets it. Returns whether the browser took it: it may be full. */
 export function keep(kind, name, value) {
   inside[kind].delete(name);

@@ -17,6 +17,7 @@ export async function watch(acts) {
   if (stream) return;
   const mine = {};
   stream = mine;
+  let pause = REOPEN;
   const ids = new Set();
   try {
     const opened = () => setTimeout(() => { if (stream === mine) acts.unheard(ids); }, UNHEARD);
@@ -26,6 +27,8 @@ export async function watch(acts) {
     }
   } catch (error) {
     acts.trouble(error);
+    // A server that says when to come back is not asked before.
+    if (error.later && error.wait !== null) pause = Math.max(REOPEN, 1000 * error.wait);
     if (error.status === 401 || error.status === 403) {
       // The door is locked, or this key does not open it, and stays so until somebody has another; then everything is loaded anew.
       stream = null;
@@ -34,5 +37,5 @@ export async function watch(acts) {
   }
   stream = null;
   // While the server is away the banner waits for it; its return loads everything anew, this stream too.
-  setTimeout(async () => { if (await isReady()) watch(acts); }, REOPEN);
+  setTimeout(async () => { if (await isReady()) watch(acts); }, pause);
 }

@@ -33,3 +33,8 @@ def test_answers_from_documents_deleted_elsewhere_go_when_the_whole_shelf_is_kno
 def test_no_more_than_the_last_answers_are_kept(node: Callable[..., Any]):
     kept = after(node, [answer(str(n)) for n in range(70)], "return it.answersOf('default').map((one) => one.answer.question);")
     assert kept == [str(n) for n in range(69, 9, -1)]
+
+
+def test_whoever_gives_up_the_key_leaves_no_answer_of_any_collection(node: Callable[..., Any]):
+    then = "it.forgetEverything(); return [it.answersOf('default'), it.answersOf('other')];"
+    assert after(node, [answer("a"), answer("b", collection="other")], then) == [[], []]
