@@ -88,7 +88,7 @@ def removal(done: Removal) -> str:
     """The receipt of a deletion."""
     row = done.receipt
     lines = [
-        f"deleted {plain(row.name)} ({row.document})",
+        f"deleted {plain(row.name)} ({row.document})" if row.document else f"deleted {count(len(row.jobs), 'upload')} of no document",
         f"  {count(row.chunks, 'chunk')}, {count(row.vectors, 'vector')}, {count(len(row.removed_pages), 'page')}",
         f"  {count(len(done.files), 'file')}, {size(done.bytes)}",
         *[f"    {name}" for name in done.files],

@@ -118,7 +118,10 @@ def delete(args: argparse.Namespace) -> int:
         told = [wire.receipt(one.receipt, one.files, one.bytes, one.artefacts, one.left).model_dump() for one in removals]
         print(_json(told if args.all_of is not None else told[0]))
     else:
-        print("\n".join(printed.removal(one) for one in removals if one.receipt.document) or f"{args.all_of} is gone; it had no documents")
+        print(
+            "\n".join(printed.removal(one) for one in removals if one.receipt.document or one.receipt.jobs)
+            or f"{args.all_of} is gone; it had no documents"
+        )
         for name in (name for one in removals for name in one.left):
             print(f"  not removed yet: {printed.plain(name)}; `quire gc` tries again")
     return 0

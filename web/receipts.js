@@ -68,17 +68,19 @@ export function documentSlip(receipt, answers) {
 
 /** A collection's receipt: that of each of its documents, and the sum. */
 export function collectionSlip(receipt, answers) {
-  const { documents } = receipt;
+  // The closing one, of what belonged to no document, has files and uploads, and names none.
+  const all = receipt.documents;
+  const documents = all.filter((one) => one.document);
   // A page that two of its own documents had went with the later one.
   const went = new Set(documents.flatMap((one) => one.removed_pages));
   const shared = new Set(documents.flatMap((one) => one.shared_pages).filter((page) => !went.has(page))).size;
   slip(
     receipt.collection,
-    el("p", {}, "Deleted the collection ", el("b", { text: receipt.collection }), documents.length ? ` with ${count(documents.length, "document")}: ${gone(documents)}. ${size(receipt.bytes)} are free again.` : ". It was empty."),
+    el("p", {}, "Deleted the collection ", el("b", { text: receipt.collection }), documents.length ? ` with ${count(documents.length, "document")}: ${gone(all)}. ${size(receipt.bytes)} are free again.` : ". It was empty."),
     shared > 0 && el("p", { class: "soft", text: `${count(shared, "page")} ${shared === 1 ? "stays" : "stay"}: a document of another collection has ${shared === 1 ? "it" : "them"} too.` }),
-    left(documents),
+    left(all),
     answersGone(answers),
     listed(`The ${count(documents.length, "document")} by name`, documents.map((one) => one.name)),
-    listed(`The ${count(documents.flatMap((one) => one.removed_files).length, "file")} by name`, documents.flatMap((one) => one.removed_files)),
+    listed(`The ${count(all.flatMap((one) => one.removed_files).length, "file")} by name`, all.flatMap((one) => one.removed_files)),
   );
 }

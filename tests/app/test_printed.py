@@ -121,3 +121,9 @@ def test_a_page_is_read_at_a_dpi_or_as_text(house):
     read = replace(last.answer, citations=tuple(replace(one, read_as="text") for one in last.answer.citations))
     assert "as text" in printed.pages(read)
     assert "DPI" not in printed.pages(read)
+
+
+def test_a_closing_receipt_says_that_its_uploads_brought_no_document() -> None:
+    text = printed.removal(Removal(Receipt("", "default", 0, 0, (), (), ("j1", "j2"), ("j1.txt",)), ("spool/j1.txt",), 11))
+    assert text.splitlines()[0] == "deleted 2 uploads of no document"
+    assert "spool/j1.txt" in text
