@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from . import logs
 from .closing import Closing
@@ -48,20 +49,7 @@ def serve(settings: Settings) -> int:
 
     listener = listen(settings)
     app = create_app(settings, on_failure=stop)
-    config = uvicorn.Config(
-        app,
-        http=patient(settings.connections, settings.body_seconds),
-        ws="none",
-        # Our own log line has no query in it; and the server's name is nobody's business.
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        # Who asks is who is connected: a header that anybody can write would let one client count as many.
-        proxy_headers=False,
-        timeout_graceful_shutdown=LAST,
-        lifespan="on",
-    )
-    server = Server(config, app.state.porch.closing, settings.grace)
+    server = server_of(app, settings)
     host, port = listener.getsockname()[:2]
     keys = "keys are needed" if locked else "no keys, this machine alone"
     print(
@@ -75,6 +63,24 @@ def serve(settings: Settings) -> int:
     if failures:
         raise failures[0]
     return 0
+
+
+def server_of(app: FastAPI, settings: Settings) -> Server:
+    """The server of an application that `create_app` made; run it on a socket that listens."""
+    config = uvicorn.Config(
+        app,
+        http=patient(settings.connections, settings.body_seconds),
+        ws="none",
+        # Our own log line has no query in it; and the server's name is nobody's business.
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        # Who asks is who is connected: a header that anybody can write would let one client count as many.
+        proxy_headers=False,
+        timeout_graceful_shutdown=LAST,
+        lifespan="on",
+    )
+    return Server(config, app.state.porch.closing, settings.grace)
 
 
 class Server(uvicorn.Server):

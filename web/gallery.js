@@ -106,6 +106,12 @@ export function startGallery() {
     // The button may be gone: the focus goes on to the first page that it brought.
     byId("gallery-pages").children[from]?.querySelector("button")?.focus();
   });
+  // What is out of sight is let go of: the document may be deleted before the gallery is opened again.
+  byId("gallery").addEventListener("close", () => {
+    shown = { id: "", name: "", pages: [], drawn: 0 };
+    for (const part of ["gallery-pages", "gallery-notes"]) fill(byId(part));
+    show(byId("gallery-more"), false);
+  });
   byId("gallery").addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (zoom.take(event.key)) return event.preventDefault();

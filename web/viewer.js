@@ -98,7 +98,7 @@ function lineRow(line, item) {
 /** What the server knows of the page: its kind, and its lines as text. */
 async function lookUp(key) {
   const target = byId("viewer-text");
-  const here = () => open.items[open.at].page === key;
+  const here = () => open.items[open.at]?.page === key;
   byId("viewer-words-title").textContent = "The page as text";
   try {
     const page = await api.page(key);
@@ -120,6 +120,11 @@ export function startViewer() {
   });
   byId("viewer-back").addEventListener("click", () => turn(open.at - 1));
   byId("viewer-next").addEventListener("click", () => turn(open.at + 1));
+  // What is out of sight is let go of: the document may be deleted before the viewer is opened again.
+  byId("viewer").addEventListener("close", () => {
+    Object.assign(open, { items: [], at: 0, page: null });
+    for (const part of ["viewer-stage", "viewer-lines", "viewer-facts", "viewer-text"]) fill(byId(part));
+  });
   byId("viewer").addEventListener("keydown", (event) => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
     if (zoom.take(event.key)) return event.preventDefault();

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -46,19 +47,21 @@ class Quire:
         self.url = f"http://127.0.0.1:{self.port}"
         self.home, self._settings = home, settings
         self._server: Any = None
+        self._listener: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self.house: Any = None
 
     def start(self) -> None:
         """Serve, and wait until the house is open."""
-        import uvicorn
-
         from app.main import create_app
+        from app.serve import listen, server_of
         from app.settings import Settings
 
-        app = create_app(Settings(home=self.home, port=self.port, **self._settings))
-        self._server = uvicorn.Server(uvicorn.Config(app, port=self.port, log_config=None, access_log=False, timeout_graceful_shutdown=2))
-        self._thread = threading.Thread(target=self._server.run, name="page-server", daemon=True)
+        settings = Settings(home=self.home, port=self.port, grace=2, **self._settings)
+        app, self._listener = create_app(settings), listen(settings)
+        self._server = server_of(app, settings)
+        sockets = {"sockets": [self._listener]}
+        self._thread = threading.Thread(target=self._server.run, kwargs=sockets, name="page-server", daemon=True)
         self._thread.start()
         porch = app.state.porch
         loading = porch.reason
@@ -69,8 +72,9 @@ class Quire:
 
     def stop(self) -> None:
         if self._thread is not None:
-            self._server.should_exit = True
+            self._server.handle_exit(signal.SIGTERM, None)
             self._thread.join(30)
+            self._listener.close()
             assert not self._thread.is_alive()
             self._thread = None
 
