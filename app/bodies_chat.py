@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, SerializerFunctionWrapHandler, Tag, model_serializer
 
-from .bodies import TOP_K, Box, Sent, Text, Wire
+from .bodies import TOP_K, Box, Text, Wire
 from .types import MOST_TOKENS
 
 # -- what comes in ---------------------------------------------------------------------------------------------------------
@@ -56,9 +56,12 @@ class TextFormat(BaseModel):
 _NOTHING = Field(None, max_length=0)
 
 
-class ChatRequest(Sent):
+class ChatRequest(BaseModel):
     """`model` is `<model>` or `<model>/<collection>`. The last user message is the question, earlier turns its history. `collection`,
-    `top_k`, `alpha` and `cap` are Quire's own (a client's `extra_body`)."""
+    `top_k`, `alpha` and `cap` are Quire's own (a client's `extra_body`). Fields that Quire does not know are passed over, and the reply's
+    `X-Quire-Ignored` names them."""
+
+    model_config = ConfigDict(extra="allow")
 
     model: Annotated[Text, Field(max_length=512, examples=["reader/default"])]
     messages: Annotated[list[Message], Field(min_length=1, max_length=1000)]
@@ -66,10 +69,10 @@ class ChatRequest(Sent):
     top_k: int | None = Field(None, ge=1, le=TOP_K)
     alpha: float | None = Field(None, ge=0, le=1)
     cap: int | None = Field(None, ge=0, le=TOP_K)
-    max_tokens: int | None = Field(None, ge=1, le=MOST_TOKENS)
-    max_completion_tokens: int | None = Field(None, ge=1, le=MOST_TOKENS, description="As `max_tokens`, and stronger.")
+    max_tokens: int | None = Field(None, ge=1, description=f"More than {MOST_TOKENS} is as {MOST_TOKENS}.")
+    max_completion_tokens: int | None = Field(None, ge=1, description="As `max_tokens`, and stronger.")
     temperature: float | None = Field(None, ge=0, le=5, description="Left out: 0, the likeliest token each time.")
-    top_p: float | None = Field(None, gt=0, le=1)
+    top_p: float | None = Field(None, ge=0, le=1, description="0: the likeliest token each time, as with `temperature` 0.")
     seed: int | None = Field(None, ge=-(2**63), le=2**63 - 1)
     stop: (
         Annotated[Text, Field(max_length=100)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Iterator, Sequence
@@ -15,11 +16,13 @@ from retrieval.errors import EmptyQuestion, RetrievalError
 from . import bodies, bodies_chat, wire
 from .deps import House
 from .errors import BadRequest, UnknownModel
-from .types import Answer, Citation, Done, Event, Failed, Planned, Question, Token
+from .types import MOST_TOKENS, Answer, Citation, Done, Event, Failed, Planned, Question, Token
 from .words import question_text
 
 # Characters that one token may stand for, seldom more: a history beyond that cannot fit, and is not worth tokenising.
 TOKEN_CHARS = 16
+# Unknown fields that are named as passed over: so many, with such names.
+MOST_NAMED, _PLAIN = 20, re.compile(r"[A-Za-z0-9_.-]{1,64}")
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,16 @@ def asked(sent: bodies_chat.ChatRequest, house: House) -> Asked:
     size, most = sum(len(asked) + len(answered) for asked, answered in history), TOKEN_CHARS * house.backbone.max_positions
     if size > most:
         raise ContextTooLong(f"the earlier messages have {size:,} characters, more than this model can hold ({most:,}); send fewer")
+    wanted = sent.max_completion_tokens or sent.max_tokens
     question = house.question(
         question_text(text),
         collection,
         top_k=sent.top_k,
         alpha=sent.alpha,
         cap=sent.cap,
-        max_tokens=sent.max_completion_tokens or sent.max_tokens,
-        temperature=sent.temperature or 0.0,
+        max_tokens=None if wanted is None else min(wanted, MOST_TOKENS),
+        # Of the likeliest tokens that make up nothing together, there is the first.
+        temperature=0.0 if sent.top_p == 0 else sent.temperature or 0.0,
         top_p=sent.top_p or 1.0,
         seed=sent.seed,
         stop=(sent.stop,) if isinstance(sent.stop, str) else tuple(sent.stop or ()),
@@ -63,7 +68,9 @@ def asked(sent: bodies_chat.ChatRequest, house: House) -> Asked:
                 f"the messages and the answer have {tokens:,} tokens, this model has {house.backbone.max_positions:,} positions; send fewer"
             )
     passed = tuple(name for name in bodies_chat.PASSED_OVER if getattr(sent, name) is not None)
-    return Asked(replace(question, history=history), f"{house.backbone.name}/{collection}", (*ignored, *passed))
+    # A header holds few words, and plain ones alone: these are the client's own.
+    unknown = tuple(name for name in sorted(sent.model_extra or ()) if _PLAIN.fullmatch(name))[:MOST_NAMED]
+    return Asked(replace(question, history=history), f"{house.backbone.name}/{collection}", (*ignored, *passed, *unknown))
 
 
 def _collection(sent: bodies_chat.ChatRequest, house: House) -> str:

@@ -146,10 +146,9 @@ def test_parts_of_text_are_one_text(client):
         ({"logprobs": True}, "logprobs"),
         ({"presence_penalty": 1.0}, "presence_penalty"),
         ({"logit_bias": {"5": 1}}, "logit_bias"),
-        ({"top_p": 0}, "top_p"),
+        ({"top_p": -0.1}, "top_p"),
         ({"max_tokens": 0}, "max_tokens"),
         ({"stop": ["a", "b", "c", "d", "e"]}, "stop"),
-        ({"extra_body": {"topk": 3}}, "topk"),
         ({"extra_body": {"collection": "other"}, "model": "reader/default"}, "collection"),
     ],
 )
@@ -158,6 +157,16 @@ def test_what_cannot_be_done_is_refused_by_name(client, fields, named):
         say(client, **fields)
     assert refused.value.body["type"] == "BadRequest"
     assert any(field.split(".")[0] == named for field in refused.value.body["detail"]["fields"])
+
+
+def test_what_clients_of_other_servers_send_is_taken_as_far_as_it_goes(client, live):
+    plain = say(client, temperature=0)
+    extra = {"repetition_penalty": 1.1, "provider": {"order": ["a"]}, "x\r\nx-evil: 1": 1, "é": 1}
+    told = client.chat.completions.with_raw_response.create(
+        model="reader", messages=[{"role": "user", "content": QUESTION}], top_p=0, temperature=2, max_tokens=10**9, extra_body=extra
+    )
+    assert told.headers["x-quire-ignored"] == "provider, repetition_penalty"
+    assert told.parse().choices[0].message.content == plain.choices[0].message.content
 
 
 def test_a_picture_in_a_message_is_refused_with_what_to_do(client):
