@@ -42,7 +42,7 @@ def start(*words: str, **variables: str) -> subprocess.Popen:
 
 
 @contextlib.contextmanager
-def serving(*words: str, headers: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen, httpx.Client]]:
+def serving(*words: str, headers: dict[str, str] | None = None, until: str = "/readyz") -> Iterator[tuple[subprocess.Popen, httpx.Client]]:
     """A server that is ready, and a client of it."""
     process = start(*words)
     try:
@@ -51,7 +51,7 @@ def serving(*words: str, headers: dict[str, str] | None = None) -> Iterator[tupl
             end = time.monotonic() + 120
             while time.monotonic() < end:
                 with contextlib.suppress(httpx.TransportError):
-                    if client.get("/readyz").status_code == 200:
+                    if client.get(until).status_code == 200:
                         break
                 time.sleep(0.05)
             yield process, client
@@ -104,9 +104,11 @@ def home(tmp_path_factory) -> Path:
 
 
 def test_a_whole_session_leaves_no_word_of_it_in_the_log(home, records):
-    """Upload, a file that fails, questions whole and streamed, a deletion, a wrong key: and then the log is read."""
-    broken = b"%PDF-1.7 a sentence that is no PDF"
-    with serving("--home", str(home), "--log-format", "json") as (process, client):
+    """Upload, a file that fails, questions whole and streamed, a deletion, a wrong key, a narrow one, one that is revoked: and then the log
+    is read."""
+    broken, ring = b"%PDF-1.7 a sentence that is no PDF", KeyRing(home)
+    (_, token), (_, narrow) = ring.create("alice", ["read", "ask", "write"]), ring.create("bob", ["read"])
+    with serving("--home", str(home), "--log-format", "json", headers={"authorization": f"Bearer {token}"}) as (process, client):
         assert "server" not in client.get("/v1/model").headers
         files = [("files", (path.name, path.read_bytes())) for path in records] + [("files", ("secretfile.pdf", broken))]
         jobs = client.post("/v1/documents", files=files, data={"collection": "private-matters"}).json()["jobs"]
@@ -123,17 +125,21 @@ def test_a_whole_session_leaves_no_word_of_it_in_the_log(home, records):
         client.get("/v1/secretpath?secret=1", headers={"authorization": "Bearer qk_secretkey"})
         assert client.delete(f"/v1/documents/{jobs[0]['document']}").status_code == 200
         counted = client.get("/metrics").text
+        refused = client.post("/v1/ask", json=question, headers={"authorization": f"Bearer {narrow}"})
+        assert refused.json()["error"]["type"] == "Forbidden"
+        ring.revoke("alice")
+        assert client.get("/v1/collections").status_code == 401
         process.send_signal(signal.SIGTERM)
         code, log = ended(process)
     assert code == 0
     lines = [json.loads(line) for line in log.splitlines()]
     assert all(line["time"] and line["level"] and line["logger"] and line["message"] for line in lines)
-    words = ["ploverfield", answer["text"], "secret", "private-matters", *(path.stem for path in records)]
+    words = ["ploverfield", token, narrow, answer["text"], "secret", "private-matters", *(path.stem for path in records)]
     words += [line for path in records for line in path.read_text().splitlines() if line]
     for text in (log.lower(), counted.lower()):
         assert not [word for word in words if word.lower() in text]
     asked = [line for line in lines if line.get("route") == "/v1/ask"]
-    assert [line["status"] for line in asked] == [200, 200, 404]
+    assert [line["status"] for line in asked] == [200, 200, 404, 403]
     walks = [line for line in lines if line["logger"] == "quire.ask"]
     assert [line["request_id"] for line in walks] == [line["request_id"] for line in asked[:2]]
     assert 'quire_questions_total{outcome="answered"} 2.0' in counted
@@ -148,12 +154,16 @@ def test_a_whole_session_leaves_no_word_of_it_in_the_log(home, records):
 LONG = {"question": "Whose is the farm?", "max_tokens": 4096, "temperature": 5.0, "stream": True}
 
 
-def test_told_to_stop_it_takes_no_new_question_lets_answers_end_and_watchers_go(home, records):
-    with serving("--home", str(home), "--grace", "20") as (process, client), ThreadPoolExecutor(4) as pool:
+def test_told_to_stop_it_takes_no_new_question_lets_answers_end_and_watchers_go_and_hands_back_what_is_left(home, records):
+    """Three answers one after the other, of which the last cannot be done within the grace."""
+    KeyRing(home).path.unlink(missing_ok=True)  # the session's: without it nobody needs one
+    with serving("--home", str(home), "--grace", "3") as (process, client), ThreadPoolExecutor(4) as pool:
 
-        def ask() -> str:
+        def ask() -> tuple[str, dict]:
             with client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response:
-                return [name for name, _ in events(response.iter_lines())][-1]
+                if response.status_code == 503:  # handed back before its turn came
+                    return "failed", json.loads(response.read())
+                return list(events(response.iter_lines()))[-1]
 
         def watch() -> bool:
             with client.stream("GET", "/v1/jobs/events") as response:
@@ -170,55 +180,23 @@ def test_told_to_stop_it_takes_no_new_question_lets_answers_end_and_watchers_go(
         assert (refused.status_code, refused.json()["error"]["type"]) == (503, "ShuttingDown")
         assert int(refused.headers["retry-after"]) >= 1
         # Those that ended within the grace did so, and the others were told to ask again: none just broke off.
-        assert {one.result() for one in asked} <= {"done", "failed"}
+        told = [one.result() for one in asked]
+        assert {name for name, _ in told} <= {"done", "failed"}
+        handed_back = [data["error"] for name, data in told if name == "failed"]
+        assert handed_back
+        assert all(error["type"] == "ShuttingDown" and "ask again" in error["message"] for error in handed_back)
         assert watching.result()
         code, log = ended(process)
         assert code == 0
         assert "Traceback" not in log
 
 
-def test_what_has_not_ended_in_time_is_handed_back_in_the_stream_itself(home):
-    with serving("--home", str(home), "--grace", "0") as (process, client):
-        with client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response:
-            told = events(response.iter_lines())
-            assert next(told)[0] == "planned"
-            process.send_signal(signal.SIGTERM)
-            *_, (last, data) = told
-        assert (last, data["error"]["type"]) == ("failed", "ShuttingDown")
-        assert "ask again" in data["error"]["message"]
-        code, log = ended(process)
-        assert code == 0
-        assert "Traceback" not in log
-
-
-def test_a_second_signal_ends_it_at_once(home):
-    with serving("--home", str(home), "--grace", "600") as (process, client):
-        with (
-            client.stream("GET", "/v1/jobs/events"),
-            client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response,
-        ):
-            lines = response.iter_lines()
-            next(lines)
-            process.send_signal(signal.SIGSTOP)  # so that the answer does not end between the two
-            process.send_signal(signal.SIGINT)
-            process.send_signal(signal.SIGTERM)
-            process.send_signal(signal.SIGCONT)
-            with contextlib.suppress(httpx.TransportError):
-                list(lines)
+def test_a_second_signal_ends_it_at_once(tmp_path):
+    with serving("--home", str(tmp_path), "--grace", "600", until="/livez") as (process, _):
+        process.send_signal(signal.SIGSTOP)  # so that it does not end between the two
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGTERM)
+        process.send_signal(signal.SIGCONT)
         code, log = ended(process)
         assert code in (128 + signal.SIGINT, 128 + signal.SIGTERM)
         assert "ended at once" in log
-
-
-def test_a_key_opens_and_its_revocation_shuts_at_once(tmp_path):
-    ring = KeyRing(tmp_path)
-    _, token = ring.create("alice", ["read"])
-    with serving("--home", str(tmp_path), headers={"authorization": f"Bearer {token}"}) as (process, client):
-        assert client.get("/v1/collections").status_code == 200
-        assert client.post("/v1/ask", json=LONG).json()["error"]["type"] == "Forbidden"
-        ring.revoke("alice")
-        assert client.get("/v1/collections").status_code == 401
-        process.send_signal(signal.SIGINT)
-        code, log = ended(process)
-    assert code == 0
-    assert token not in log
