@@ -66,6 +66,7 @@ def gc(shelf: Shelf, stale: bool = False, dry: bool = False, remembered: float =
                 seen[shelf.home.spool / spool] = _remove(shelf.home.spool / spool)
     left = {str(path.relative_to(shelf.home.root)): size for path, size in seen.items() if not path.exists()}
     went = left | went  # what a cut deletion took is counted with it already
+    shelf.catalogue.rewrite()
     shelf.catalogue.empty_log()
     return Collected(tuple(sorted(went)), cut.bytes + lost.bytes + sum(went.values()), len(forgotten.jobs), forgotten.uploads)
 

@@ -16,12 +16,13 @@ from retrieval.errors import RetrievalError
 from .errors import HomeBusy
 from .evict import Evicted, evict
 from .patching import owned
+from .remove import SMALL
 from .workshop import Workshop
 
 log = logging.getLogger("quire.keeper")
 
 # Seconds between two rounds; and between two notes of what was read, each of which is a commit.
-ROUND, NOTE = 1.0, 10.0
+ROUND, NOTE, HOUR = 1.0, 10.0, 3600.0
 # Caches that wait to be put back; a further one is compiled again when it is needed again.
 _WAITING = 32
 
@@ -39,7 +40,7 @@ class Keeper:
         self._planned: Counter[str] = Counter()
         self._used: dict[str, float] = {}
         self._back: dict[str, tuple[Canonical, bool]] = {}
-        self._noted = time.monotonic()
+        self._noted = self._rewritten = time.monotonic()
         self._forgetting = False
         self._seen = workshop.catalogue.generation()
         # The first round looks: an earlier process may have left more than the limit.
@@ -103,6 +104,7 @@ class Keeper:
                 self._forgetting = True
             if self._forgetting and not last:
                 self._forgetting = not self.forget()
+            self._rewrite()
             if self.workshop.catalogue.log_left:
                 self.workshop.catalogue.empty_log()
             put = self._put_back()
@@ -129,6 +131,13 @@ class Keeper:
             self._look = True
 
     # -- a round's parts ---------------------------------------------------------------------------------------------
+
+    def _rewrite(self) -> None:
+        """What a replacing upload, or another process, has worn; a large catalogue once an hour, for writers wait meanwhile."""
+        due = time.monotonic() - self._rewritten >= HOUR
+        if self.workshop.catalogue.worn and self.workshop.catalogue.rewrite(None if due else SMALL):
+            self._rewritten = time.monotonic()
+            self.workshop.catalogue.empty_log()
 
     def _note(self) -> None:
         with self._lock:

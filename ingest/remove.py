@@ -22,6 +22,9 @@ from retrieval.types import Receipt
 
 from .shelf import Shelf
 
+# Bytes of a catalogue that every deletion writes anew, which takes a moment; a larger one waits for a quiet hour.
+SMALL = 64 * 1024**2
+
 
 @dataclass(frozen=True)
 class Gone:
@@ -54,7 +57,7 @@ def remove_document(shelf: Shelf, document_id: str) -> Removal:
         receipt = shelf.catalogue.delete_document(document_id)
         gone = remove_files(shelf)
         _seal(shelf)
-    return _removal(receipt, gone, _log_left(shelf))
+    return _removal(receipt, gone, _file_left(shelf))
 
 
 def remove_collection(shelf: Shelf, name: str) -> tuple[Removal, ...]:
@@ -68,7 +71,7 @@ def remove_collection(shelf: Shelf, name: str) -> tuple[Removal, ...]:
         gone = remove_files(shelf)
         _seal(shelf)
     return tuple(
-        _removal(receipt, gone if last else Gone(), _log_left(shelf) if last else ())
+        _removal(receipt, gone if last else Gone(), _file_left(shelf) if last else ())
         for receipt, last in ((receipt, receipt is receipts[-1]) for receipt in receipts)
     )
 
@@ -192,9 +195,15 @@ def _seal(shelf: Shelf) -> None:
         shelf.store.seal()
 
 
-def _log_left(shelf: Shelf) -> tuple[str, ...]:
-    """SQLite's log holds what was deleted until it is cut; a long reader, such as a backup, may keep that from being done now."""
-    return () if shelf.catalogue.empty_log() else ("catalogue.sqlite-wal: a reader holds it; a server empties it soon, or closing does",)
+def _file_left(shelf: Shelf) -> tuple[str, ...]:
+    """The catalogue's file and its log hold bytes of what was deleted until the one is written anew and the other cut. A large file waits for a
+    quiet hour; a long reader, such as a backup, may keep the log."""
+    anew = shelf.catalogue.rewrite(SMALL)
+    cut = shelf.catalogue.empty_log()
+    return (
+        *(() if anew else ("catalogue.sqlite: it is written anew within the hour by a server, or now by `quire gc`",)),
+        *(() if cut else ("catalogue.sqlite-wal: a reader holds it; a server empties it soon, or closing does",)),
+    )
 
 
 def _removal(receipt: Receipt, gone: Gone, left: tuple[str, ...]) -> Removal:

@@ -120,8 +120,9 @@ class Catalogue(Ledger):
             receipt = documents.add(connection, row, chunks, vectors, pages, replaces)
             if receipt is not None:
                 words.merge(connection)
-                _grow(connection, row.collection)
-            _wear(connection)
+            _grow(connection, row.collection)
+            if receipt is not None:
+                _wear(connection)
         if receipt is not None:
             self._connections.empty_log()
         return receipt

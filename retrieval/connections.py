@@ -62,6 +62,19 @@ class Connections:
         self._give_back(connection)
         return not self.log_left
 
+    def rewrite(self) -> bool:
+        """Write the whole file anew (VACUUM): where pages of the file were split or joined, they may hold bytes of rows that are gone, and
+        `secure_delete` does not reach those. False where another writer, or a full disk, is in the way. Writers wait meanwhile, readers do not.
+        """
+        connection = self._take()
+        try:
+            connection.execute("VACUUM")
+        except sqlite3.Error:
+            connection.close()
+            return False
+        self._give_back(connection)
+        return True
+
     def copy_to(self, path: Path) -> None:
         """By SQLite's own backup, within one read transaction: the copy is of one moment, and no writer waits for it."""
         for beside in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):

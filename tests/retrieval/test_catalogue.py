@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 import sqlite3
 import subprocess
@@ -13,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
+from retrieval import jobs as jobs_table
 from retrieval.catalogue import Catalogue
 from retrieval.errors import EmbedderMismatch
-from retrieval.types import CollectionRow
+from retrieval.types import CollectionRow, JobRow
 
 Make = Callable[..., object]
 ROOT = Path(__file__).resolve().parents[2]
@@ -174,3 +176,47 @@ def test_a_process_killed_in_the_middle_leaves_the_last_acknowledged_document_wh
     assert raw.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
     raw.close()
+
+
+def test_a_file_that_is_written_anew_holds_no_bytes_of_rows_that_went(catalogue: Catalogue) -> None:
+    """Rows that grow split the file's pages, and `secure_delete` does not reach what a split leaves behind."""
+    rng = random.Random(1)
+    jobs = [JobRow(f"{number:032x}", "default", f"marker-{number:04d}.csv", f"{number:032x}.csv") for number in range(300)]
+    gone = []
+    with catalogue._connections.write() as connection:
+        for number, job in enumerate(jobs):
+            jobs_table.insert(connection, job)
+            for _ in range(12):
+                other = rng.choice(jobs[max(0, number - 4) : number + 1])
+                if other not in gone:
+                    jobs_table.update(connection, other.id, {"detail": {"notes": ["y" * rng.randint(0, 900)]}})
+            if number > 20 and (old := rng.choice(jobs[:number])) not in gone:
+                connection.execute("DELETE FROM jobs WHERE id = ?", (old.id,))
+                gone.append(old)
+        connection.execute("INSERT OR REPLACE INTO meta VALUES ('worn', 1)")
+    assert catalogue.empty_log()
+
+    def left() -> list[str]:
+        data = catalogue.path.read_bytes()
+        return [job.name for job in gone if job.name.encode() in data]
+
+    assert left(), "nothing to clean: this test proves nothing any more"
+    assert catalogue.worn
+    assert not catalogue.rewrite(most=1000)
+    assert catalogue.rewrite()
+    assert catalogue.empty_log()
+    assert left() == []
+    assert not catalogue.worn
+    assert catalogue.jobs()
+    assert catalogue.faults() == []
+
+
+def test_every_deletion_wears_the_file(catalogue: Catalogue, whole: Make) -> None:
+    assert not catalogue.worn
+    whole(1).add_to(catalogue)
+    assert not catalogue.worn
+    catalogue.delete_document(catalogue.documents("default")[0].id)
+    assert catalogue.worn
+    assert catalogue.rewrite()
+    catalogue.delete_collection("default")
+    assert catalogue.worn
