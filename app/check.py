@@ -22,7 +22,8 @@ from .health import ROOM
 from .keys import KeyRing
 from .options import overrides
 from .settings import Settings
-from .sources import file_of, sift_file, strangers, told
+from .settings_file import sift_file
+from .sources import file_of, strangers, told
 
 SOME_PROBLEM = 1
 
@@ -48,7 +49,7 @@ def check(args: argparse.Namespace) -> int:
 
 def findings(given: Mapping[str, Any]) -> Iterator[Finding]:
     """All of them, in the order in which they would be met."""
-    _, wrong = sift_file(*file_of(given))
+    _, wrong = sift_file(*file_of(given), Settings.model_fields)
     yield from map(_problem, wrong)
     yield from (_problem(f"the environment has {name}, which is no setting; `quire config` lists them all") for name in strangers())
     settings, wrong = _settle(given)
@@ -77,7 +78,7 @@ class _Lenient(Settings):
 
 class _Sifted(PydanticBaseSettingsSource):
     def __call__(self) -> dict[str, Any]:
-        return sift_file(*file_of(self.current_state))[0]
+        return sift_file(*file_of(self.current_state), Settings.model_fields)[0]
 
     def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError  # the base class asks for it; the whole file is read at once above

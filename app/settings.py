@@ -14,6 +14,8 @@ from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource
 from ingest.policy import Policy
 from ingest.types import Limits
 
+from .settings_file import read_file
+
 PREFIX = "QUIRE_"
 FILE = "quire.toml"
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -201,11 +203,9 @@ class _File(PydanticBaseSettingsSource):
     """The TOML file, found through what the command line and the environment said of `config` and `home`."""
 
     def __call__(self) -> dict[str, Any]:
-        from .sources import read_file  # it knows the settings, which must be there first
-
         said = self.current_state
         path = Path(said["config"]) if said.get("config") else Path(said.get("home") or "~/.quire") / FILE
-        return read_file(path.expanduser(), named=bool(said.get("config")))
+        return read_file(path.expanduser(), bool(said.get("config")), Settings.model_fields)
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         raise NotImplementedError  # the base class asks for it; the whole file is read at once above

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,36 +11,7 @@ from pydantic import ValidationError
 
 from .errors import BadSettings
 from .settings import FILE, PREFIX, Settings
-
-
-def read_file(path: Path, named: bool) -> dict[str, Any]:
-    """The settings in a TOML file. `named`: somebody asked for this file, so it must be there.
-
-    Raises BadSettings: no such file, no TOML, or a key that is no setting.
-    """
-    found, problems = sift_file(path, named)
-    if problems:
-        raise BadSettings(problems[0])
-    return found
-
-
-def sift_file(path: Path, named: bool) -> tuple[dict[str, Any], list[str]]:
-    """The file's keys that are settings, and a sentence for everything else that is wrong with it."""
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}, [f"{path}: there is no such settings file"] if named else []
-    except (OSError, ValueError) as error:
-        return {}, [f"{path}: {error}"]
-    problems = []
-    for key in list(found):
-        # A file that is found through the home cannot say where the home is.
-        if key not in Settings.model_fields or key == "config" or (key == "home" and not named):
-            del found[key]
-            close = difflib.get_close_matches(key, Settings.model_fields, n=1)
-            hint = f"did you mean {close[0]!r}? " if close and close[0] != key else ""
-            problems.append(f"{path}: {key!r} is not a setting of this file; {hint}`quire config` lists them all")
-    return found, problems
+from .settings_file import read_file
 
 
 def read_settings(overrides: Mapping[str, Any] | None = None) -> Settings:
@@ -69,7 +38,7 @@ def told(error: ValidationError, given: Mapping[str, Any]) -> list[tuple[str, st
 def origins(settings: Settings, overrides: Mapping[str, Any] | None = None) -> dict[str, str]:
     """For every setting, where its value came from: "command line", "QUIRE_...", the file's path, or "default"."""
     given = {name: value for name, value in (overrides or {}).items() if value is not None}
-    in_file = read_file(settings.file, named=settings.config is not None)
+    in_file = read_file(settings.file, settings.config is not None, Settings.model_fields)
 
     def origin(name: str) -> str:
         found = _source(name, given)

@@ -7,15 +7,12 @@ import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
-from ingest.types import Progress
+from ingest.types import Evicted, Progress
 
 from .metrics import STAGES, Metrics
 from .types import Answer
-
-if TYPE_CHECKING:
-    from ingest.evict import Evicted  # the real one brings torch with it
 
 
 class Traces(Protocol):

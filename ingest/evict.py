@@ -17,19 +17,10 @@ from pathlib import Path
 from cache_compiler.keys import is_image_key
 from cache_compiler.patch_files import PatchFiles
 
+from .types import Evicted
 from .workshop import Workshop
 
 log = logging.getLogger("quire.evict")
-
-
-@dataclass(frozen=True)
-class Evicted:
-    """Image keys whose caches went, how many patch files, the bytes that this freed, and what caches, images and patches take now."""
-
-    caches: tuple[str, ...] = ()
-    patches: int = 0
-    bytes: int = 0
-    held: int = 0
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,10 @@ from cache_compiler.types import Canonical
 from retrieval.errors import RetrievalError
 
 from .errors import HomeBusy
-from .evict import Evicted, evict
+from .evict import evict
 from .patching import owned
 from .remove import SMALL
+from .types import Evicted
 from .workshop import Workshop
 
 log = logging.getLogger("quire.keeper")

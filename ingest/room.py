@@ -10,10 +10,11 @@ from cache_compiler.placed import row_bytes
 from renderer.types import image_key
 
 from .errors import NoRoom
-from .evict import Evicted, evict, look
+from .evict import evict, look
 from .leaves import Leaves
 from .patching import pages_of, policy_keys
 from .trial import patch_bytes
+from .types import Evicted
 from .workshop import Workshop
 
 # Bytes that the disk keeps free of us: the catalogue must always be able to note a deletion.

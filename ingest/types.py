@@ -126,3 +126,13 @@ class Progress:
     done: int = 0
     total: int = 0
     detail: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Evicted:
+    """Image keys whose caches went, how many patch files, the bytes that this freed, and what caches, images and patches take now."""
+
+    caches: tuple[str, ...] = ()
+    patches: int = 0
+    bytes: int = 0
+    held: int = 0

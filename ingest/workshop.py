@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from cache_compiler.backbone import Backbone
 from cache_compiler.identity import Identity
@@ -20,10 +19,7 @@ from retrieval.types import CollectionRow
 from .home import Home
 from .images import ImageStore
 from .policy import Policy
-from .types import Limits
-
-if TYPE_CHECKING:
-    from .evict import Evicted  # it works with a workshop itself
+from .types import Evicted, Limits
 
 
 @dataclass

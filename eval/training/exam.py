@@ -1,4 +1,4 @@
-"""A press in; the pages and questions that a reader in training is examined on out, always the same, and what it makes of them.
+"""A press in; the pages and questions that a reader in training is examined on out, always the same.
 
 Their seed is one of its own. The card's held-out seed is kept for the card: a checkpoint that is chosen by its marks there would be
 chosen for them.
@@ -6,22 +6,13 @@ chosen for them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import TYPE_CHECKING
-
-import torch
 
 from eval.records import ABSENT, CARRIED, Kind, Query, build, sections
-from eval.world import NOT_STATED
 
-from .lessons import Course, Lesson, print_pages, transcribe
-from .model import positions
+from .lessons import Course, Lesson, print_pages
 from .pages import Press, Sheet
-
-if TYPE_CHECKING:
-    from .answer import Answer
 
 SEED = 770_007
 # Questions asked of one context at most, as the card has it.
@@ -73,28 +64,3 @@ def pages(dpi: int, n: int, press: Press) -> list[tuple[Sheet, int]]:
     rng = Random(SEED)
     contexts = [sections(rng, 1, 12) if i % 3 == 2 else build(rng, 1, 12, dense=0.8) for i in range(n)]
     return [(sheet, dpi) for context in contexts for leaf in print_pages(context.pages, [dpi], press) for sheet in leaf]
-
-
-@torch.no_grad()
-def mark(stage: Answer, answered: Sequence[tuple[Lesson, list[Query]]]) -> tuple[float, float]:
-    """(share of answers exactly right, share of questions refused), 0 to 1. The lessons must have been looked at.
-
-    Greedy decoding gives the gold answer if and only if every piece of it is the likeliest behind the pieces before it: one forward
-    with the answer already written tells as much as a decoding of it, in a tenth of the time.
-    """
-    from .answer import Batch
-
-    refusal = stage.press.vocabulary.encode(NOT_STATED).ids[0]
-    right = refused = total = 0
-    for lesson, queries in answered:
-        transcripts = [transcribe(lesson, [query], stage.press.vocabulary) for query in queries]
-        batch = Batch.of(transcripts, [positions(t.segments) for t in transcripts], stage.device)
-        embeddings, _ = stage.embed(batch, lesson.features * len(queries))
-        hidden = stage.tower(inputs_embeds=embeddings, position_ids=batch.positions, use_cache=False).last_hidden_state
-        for i in range(len(queries)):
-            rows = batch.answers[i].nonzero()[:, 0]
-            said = stage.net.lm_head(hidden[i, rows - 1]).argmax(-1)
-            right += int(torch.equal(said, batch.ids[i, rows]))
-            refused += int(said[0] == refusal)
-        total += len(queries)
-    return right / total, refused / total

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from ingest.errors import NoRoom
-from ingest.evict import Evicted, evict, look
+from ingest.evict import evict, look
 from ingest.keeper import Keeper
 from ingest.pipeline import finish_run, ingest
 from ingest.room import SPARE, make_room
+from ingest.types import Evicted
 from ingest.workshop import Workshop
 from retrieval.types import CollectionRow
 

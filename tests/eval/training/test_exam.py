@@ -8,7 +8,7 @@ import torch
 
 from eval import records
 from eval.training import exam
-from eval.training.answer import Answer, AnswerOptions
+from eval.training.answer import Answer, AnswerOptions, mark
 from eval.training.model import positions
 from eval.training.pages import Press
 from eval.training.tokenizer import Mark
@@ -40,7 +40,7 @@ def test_the_mark_is_that_of_greedy_decoding():
         for query in queries:
             wanted = [*vocabulary.encode(query.answer).ids, Mark.EOS]
             right += greedy(stage, lesson, vocabulary.encode(query.question).ids, len(wanted)) == wanted
-    share, refused = exam.mark(stage, answered)
+    share, refused = mark(stage, answered)
     assert share == right / 4
     assert share > 0
     assert refused < 1

@@ -1,0 +1,66 @@
+"""Transcripts of lessons in; tensors padded to one length, with positions, targets and aims, out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import torch
+from torch import Tensor
+
+from .lessons import Transcript
+from .model import positions
+from .tokenizer import Mark
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Transcripts padded on the right: ids, targets, answers [batch, length]; positions [3, batch, length]."""
+
+    ids: Tensor
+    targets: Tensor
+    answers: Tensor
+    positions: Tensor
+
+    @classmethod
+    def of(cls, transcripts: Sequence[Transcript], places: Sequence[Tensor], device: torch.device) -> Batch:
+        """`places` are each transcript's positions [3, length]."""
+        shape = len(transcripts), max(len(t.ids) for t in transcripts)
+        ids, targets = torch.full(shape, Mark.PAD), torch.full(shape, -100)
+        answers, found = torch.zeros(shape, dtype=torch.bool), torch.zeros((3, *shape), dtype=torch.long)
+        for i, (transcript, place) in enumerate(zip(transcripts, places, strict=True)):
+            length = len(transcript.ids)
+            ids[i, :length] = torch.tensor(transcript.ids)
+            targets[i, :length] = torch.tensor(transcript.targets)
+            answers[i, :length] = torch.tensor(transcript.answers)
+            found[:, i, :length] = place
+        return cls(ids.to(device), targets.to(device), answers.to(device), found.to(device))
+
+    def aims(self, transcripts: Sequence[Transcript]) -> tuple[Tensor, Tensor, Tensor]:
+        """As `Guide.aim` takes them."""
+        aims = [(i, row, rows) for i, transcript in enumerate(transcripts) for row, rows in transcript.aims]
+        target = torch.zeros(len(aims), self.ids.shape[1], dtype=torch.bool)
+        for n, (_, _, rows) in enumerate(aims):
+            target[n, rows] = True
+        samples, predicting = [i for i, _, _ in aims], [row for _, row, _ in aims]
+        device = self.ids.device
+        return (
+            torch.tensor(samples, dtype=torch.long, device=device),
+            torch.tensor(predicting, dtype=torch.long, device=device),
+            target.to(device),
+        )
+
+
+def with_gaps(transcript: Transcript, rng: Random, gap: int) -> Tensor:
+    """Positions [3, length]; in half of the lessons pages move on by up to `gap`, so that far positions are trained on short rows."""
+    found = positions(transcript.segments)
+    if not gap or rng.random() < 0.5:
+        return found
+    row = 0
+    for before, segment in zip([0, *transcript.segments], transcript.segments[:-1], strict=False):
+        row += segment if isinstance(segment, int) else segment[0] * segment[1]
+        # Behind the prefix, a page of text, or the mark that closes an image: never inside a page.
+        if isinstance(segment, int) and (segment > 1 or isinstance(before, tuple)):
+            found[:, row:] += rng.choice((0, 0, rng.randint(0, gap)))
+    return found
