@@ -44,7 +44,7 @@ def _create(args: argparse.Namespace, ring: KeyRing) -> int:
         print(_json({**_told(made), "key": token}))
         return 0
     # The key alone on standard output: KEY=$(quire key create --name ci)
-    print(f"quire: this is told once and kept nowhere; send it as  Authorization: Bearer {token[:6]}...", file=sys.stderr)
+    print("quire: this is told once and kept nowhere; send it as  Authorization: Bearer KEY", file=sys.stderr)
     print(token)
     return 0
 

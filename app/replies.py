@@ -67,6 +67,8 @@ async def on_invalid(request: Request, error: Exception) -> Response:
     """A request whose fields are not as /openapi.json says. The values stay out of the answer: they may be a person's words."""
     assert isinstance(error, RequestValidationError)
     fields = {_field(problem["loc"]): str(problem["msg"]) for problem in jsonable_encoder(error.errors(), exclude={"input", "ctx"})}
+    if "body" in fields and "json" not in request.headers.get("content-type", ""):
+        fields["body"] = "it is read as JSON where the header says content-type: application/json"
     return reply(BadRequest("; ".join(f"{field}: {problem}" for field, problem in fields.items()), fields))
 
 

@@ -112,7 +112,7 @@ def delete(args: argparse.Namespace) -> int:
             except UnknownDocument:
                 raise UnknownDocument(
                     f"no document has the id {args.document!r}, nor that name in collection {args.collection!r}; "
-                    f"`quire documents --collection {args.collection}` lists them"
+                    "`quire collections` lists the collections, and `quire documents --collection NAME` what is in one"
                 ) from None
     if args.json:
         told = [wire.receipt(one.receipt, one.files, one.bytes, one.artefacts, one.left).model_dump() for one in removals]

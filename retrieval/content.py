@@ -35,7 +35,7 @@ def collection(connection: sqlite3.Connection, name: str) -> CollectionRow:
     for row in known:
         if row.name == name:
             return row
-    cure = f"add a document to it (`quire ingest PATH --collection {name}`)"
+    cure = f"add a document to it (upload one there, or `quire ingest PATH --collection {name}`)"
     if not known:
         raise UnknownCollection(f"no collection {name!r}, there is none yet: {cure}")
     raise UnknownCollection(f"no collection {name!r}; known: {', '.join(row.name for row in known)}: use one of these, or {cure}")
