@@ -49,7 +49,8 @@ _EXAMPLES = {
 }
 # What any address under /v1 may answer.
 EVERYWHERE = (400, 401, 403, 404, 405, 408, 413, 421, 422, 429, 500, 503)
-EVENTS: dict[str, Any] = {"schema": {"type": "string", "description": "Server-sent events; comments are heartbeats."}}
+# No type: some readers take the stream for a string, others for its events.
+EVENTS: dict[str, Any] = {"schema": {"description": "Server-sent events; comments are heartbeats."}}
 
 
 def problems(*codes: int) -> dict[int | str, dict[str, Any]]:

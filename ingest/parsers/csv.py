@@ -30,7 +30,15 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     for note in decoded.notes:
         draft.note(note)
     text = decoded.text.replace("\f", " ")
-    csv.field_size_limit(max(limits.text_chars, 1))
+    before = csv.field_size_limit(max(limits.text_chars, 1))
+    try:
+        _write(draft, text)
+    finally:
+        csv.field_size_limit(before)  # it is the whole process's
+    return draft.finish()
+
+
+def _write(draft: Draft, text: str) -> None:
     delimiter = delimiter_of(text)
     quoting: Literal[0, 3] = csv.QUOTE_MINIMAL
     if any(cell.count("\n") > _CELL_LINES for row in _rows(text, delimiter, quoting) for cell in row):
@@ -39,7 +47,6 @@ def parse(data: bytes, limits: Limits) -> Parsed:
     keeps = delimiter in ",;"
     rows = _rows(text, delimiter, quoting)
     write_table(draft, ([_quoted(cell, delimiter) for cell in row] if keeps else row for row in rows), delimiter if keeps else " | ")
-    return draft.finish()
 
 
 def delimiter_of(text: str) -> str:

@@ -157,7 +157,7 @@ LONG = {"question": "Whose is the farm?", "max_tokens": 4096, "temperature": 5.0
 def test_told_to_stop_it_takes_no_new_question_lets_answers_end_and_watchers_go_and_hands_back_what_is_left(home, records):
     """Three answers one after the other, of which the last cannot be done within the grace."""
     KeyRing(home).path.unlink(missing_ok=True)  # the session's: without it nobody needs one
-    with serving("--home", str(home), "--grace", "3") as (process, client), ThreadPoolExecutor(4) as pool:
+    with serving("--home", str(home), "--grace", "0.3") as (process, client), ThreadPoolExecutor(4) as pool:
 
         def ask() -> tuple[str, dict]:
             with client.stream("POST", "/v1/ask", json={**LONG, "collection": "private-matters"}) as response:

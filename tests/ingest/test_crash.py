@@ -199,6 +199,7 @@ def test_a_process_killed_at_any_instant_leaves_a_clean_home_and_loses_nothing_i
     assert [act for act, *_ in lines].count("up") > 0
 
 
+@pytest.mark.slow
 def test_a_server_and_a_command_write_into_one_home_at_once(tmp_path: Path) -> None:
     told = run(BESIDE, str(tmp_path))
     assert told["findings"]["findings"] == []  # type: ignore[index]

@@ -200,8 +200,8 @@ def test_a_stop_is_heard_while_the_child_works(tmp_path: Path) -> None:
     ("name", "phrase"),
     [
         ("scan_ocr_test.pdf", "Docling bundles PDF document conversion to JSON and Markdown"),
-        ("page_layout_parser.jpg", "LayoutParser: A Unified Toolkit for Deep Learning"),
-        ("page_chinese.jpeg", "\u65b0\u9c9c\u7518\u8349\u9ec4\u916e\u517b\u5206"),
+        pytest.param("page_layout_parser.jpg", "LayoutParser: A Unified Toolkit for Deep Learning", marks=pytest.mark.slow),
+        pytest.param("page_chinese.jpeg", "\u65b0\u9c9c\u7518\u8349\u9ec4\u916e\u517b\u5206", marks=pytest.mark.slow),
         ("huge_page_poster.pdf", ""),
     ],
 )

@@ -31,6 +31,7 @@ def rows(workshop: Workshop) -> dict[int, int]:
     return {dpi: sum(page.rows[dpi] for page in pages) for dpi in workshop.dpis}
 
 
+@pytest.mark.slow
 def test_what_it_says_of_a_corpus_is_what_ingest_then_does(workshop: Workshop) -> None:
     said = estimate(CORPUS, workshop)
     report = ingest(CORPUS, "default", workshop)
@@ -64,6 +65,7 @@ def test_every_step_has_its_time_and_a_range_around_it(workshop: Workshop, recor
     assert said.time.value == pytest.approx(sum(amount.value for amount in said.seconds.values()))
 
 
+@pytest.mark.slow
 def test_of_a_large_corpus_a_part_is_drawn_and_the_range_holds_the_truth(workshop: Workshop, tmp_path: Path) -> None:
     folder = tmp_path / "many"
     folder.mkdir()

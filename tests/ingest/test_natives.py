@@ -280,6 +280,7 @@ def test_a_model_of_text_refuses_a_picture_without_text_naming_the_cure(reads_te
     workshop.close()
 
 
+@pytest.mark.slow
 def test_a_model_of_text_gets_what_was_recognised_as_a_page_of_text(reads_text: Callable[[str], Workshop], tmp_path: Path) -> None:
     if why_not("auto"):
         pytest.skip(why_not("auto"))
@@ -295,6 +296,7 @@ def test_a_model_of_text_gets_what_was_recognised_as_a_page_of_text(reads_text: 
 # -- a forecast ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_forecast_counts_the_rows_of_pictures_that_ingest_then_makes(blind: Workshop, open_at: Open, tmp_path: Path) -> None:
     paths = [pictures(tmp_path / "five.tiff", *map(str, range(5))), mixed(tmp_path / "mixed.pdf")]
     fresh = open_at(tmp_path / "fresh")

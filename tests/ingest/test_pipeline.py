@@ -143,6 +143,7 @@ def _run_ingest(home: Path, folder: Path) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", program, str(home), str(folder)], cwd=ROOT, env=environment, stdout=subprocess.PIPE)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_any_moment_ends_in_the_same_store_byte_for_byte(records: Path, tmp_path: Path) -> None:
     """kill -9 at random points, then run it again to its end: files and catalogue rows are those of a run that was let be."""
     from retrieval.catalogue import Catalogue

@@ -152,6 +152,7 @@ def test_an_empty_collection_says_what_to_do_and_points_to_one_that_is_not(page:
     assert page.js("return document.getElementById('collection').value") == "default"
 
 
+@pytest.mark.slow
 def test_two_hundred_documents_come_piece_by_piece_and_are_found_by_name(shelf: Any, quire: Any, tmp_path: Path):
     # The same two pages under many names: a page is compiled once, so this many are quickly there.
     for n in range(100):

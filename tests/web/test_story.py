@@ -123,6 +123,6 @@ def test_the_whole_story_holds_from_the_first_file_to_the_last_receipt(page: Any
     page.press(".collection-row .danger")
     page.until(lambda: "Deleted the collection story with 3 documents" in page.text("#receipts"), "the collection's receipt")
     assert page.api("/v1/collections/story") is None
-    assert page.js("return document.getElementById('collection').value") == "default"
+    page.until(lambda: page.js("return document.getElementById('collection').value") == "default", "another collection")
     page.picture("story-7-gone")
     assert page.complaints() == []

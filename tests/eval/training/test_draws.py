@@ -19,6 +19,7 @@ def number(rng, spent):
     return rng.random(), spent
 
 
+@pytest.mark.slow
 def test_another_process_draws_the_same():
     steps = [(3, 0.0), (4, 0.5), (5, 0.5)]
     here = list(draw(number, 7, "see", 0, iter(steps)))

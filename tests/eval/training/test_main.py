@@ -103,6 +103,7 @@ def test_the_defaults_in_the_help_are_those_of_the_options(capsys: pytest.Captur
         assert f"({value}" in says, name
 
 
+@pytest.mark.slow
 def test_a_directory_is_taken_up_again_by_two_workers_heads_first(run, tmp_path):
     again = ["--from", str(run / "model"), "--eye-layers", "2", "--workers", "2"]
     assert main(["see", "--out", str(tmp_path), "--steps", "2", *TINY, *again]) == 0
