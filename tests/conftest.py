@@ -2,7 +2,7 @@
 
 import json
 import os
-import socket
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -52,15 +52,14 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 @pytest.fixture(scope="session")
 def live(tmp_path_factory: pytest.TempPathFactory, records: tuple[Path, ...]) -> Iterator[Live]:
     """A real server on a free port of this machine, with `records` in the collection "default"."""
-    import uvicorn
-
     from app.main import create_app
+    from app.serve import listen, server_of
     from app.settings import Settings
     from ingest.pipeline import ingest
 
-    app = create_app(Settings(home=tmp_path_factory.mktemp("live"), port=0, queue=2))
-    server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=5))
-    listener = socket.create_server(("127.0.0.1", 0))
+    settings = Settings(home=tmp_path_factory.mktemp("live"), port=0, queue=2, grace=1)
+    app, listener = create_app(settings), listen(settings)
+    server = server_of(app, settings)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="live-server", daemon=True)
     thread.start()
     porch = app.state.porch
@@ -70,9 +69,10 @@ def live(tmp_path_factory: pytest.TempPathFactory, records: tuple[Path, ...]) ->
     report = ingest(records, "default", porch.house.workshop)
     assert len(report.done) == len(records), report
     yield Live(f"http://127.0.0.1:{listener.getsockname()[1]}", porch.house)
-    server.should_exit = True
+    server.handle_exit(signal.SIGTERM, None)
     thread.join(30)
     listener.close()
+    assert not thread.is_alive()
 
 
 @pytest.fixture(scope="session")
