@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import ValidationError
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 
 from . import printed
 from .errors import AppError, BadKeys
 from .health import ROOM
 from .keys import KeyRing
 from .options import overrides
-from .settings import Settings
+from .settings import Settings, TomlFile
 from .settings_file import sift_file
 from .sources import file_of, strangers, told
 
@@ -61,27 +60,15 @@ def findings(given: Mapping[str, Any]) -> Iterator[Finding]:
     yield from _of_server(settings)
 
 
-class _Lenient(Settings):
-    """The settings, with what is wrong with the file left out: that has been told."""
-
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, _Sifted(settings_cls)
-
-
-class _Sifted(PydanticBaseSettingsSource):
+class _Sifted(TomlFile):
     def __call__(self) -> dict[str, Any]:
         return sift_file(*file_of(self.current_state), Settings.model_fields)[0]
 
-    def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError  # the base class asks for it; the whole file is read at once above
+
+class _Lenient(Settings):
+    """The settings, with what is wrong with the file left out: that has been told."""
+
+    from_file = _Sifted
 
 
 def _settle(given: Mapping[str, Any]) -> tuple[Settings, list[str]]:

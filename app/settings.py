@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import ByteSize, Field, field_validator, model_validator
@@ -25,9 +25,23 @@ def _size(default: int, description: str) -> Any:
     return Field(ByteSize(default), ge=1, description=description + " A number of bytes, or with a unit: 512MiB, 2GiB.")
 
 
+class TomlFile(PydanticBaseSettingsSource):
+    """The TOML file, found through what the command line and the environment said of `config` and `home`."""
+
+    def __call__(self) -> dict[str, Any]:
+        said = self.current_state
+        path = Path(said["config"]) if said.get("config") else Path(said.get("home") or "~/.quire") / FILE
+        return read_file(path.expanduser(), bool(said.get("config")), Settings.model_fields)
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        raise NotImplementedError  # the base class asks for it; the whole file is read at once above
+
+
 class Settings(BaseSettings):
     """Everything that can be set, read once. Nothing else in the house reads the environment."""
 
+    # What reads the file; `quire config check` reads on where there is a fault.
+    from_file: ClassVar[type[TomlFile]] = TomlFile
     model_config = SettingsConfigDict(env_prefix=PREFIX, env_ignore_empty=True, extra="forbid", frozen=True)
 
     home: Path = Field(Path("~/.quire"), description="The folder that holds everything: catalogue, caches, images, index, uploads.")
@@ -196,16 +210,4 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        return init_settings, env_settings, _File(settings_cls)
-
-
-class _File(PydanticBaseSettingsSource):
-    """The TOML file, found through what the command line and the environment said of `config` and `home`."""
-
-    def __call__(self) -> dict[str, Any]:
-        said = self.current_state
-        path = Path(said["config"]) if said.get("config") else Path(said.get("home") or "~/.quire") / FILE
-        return read_file(path.expanduser(), bool(said.get("config")), Settings.model_fields)
-
-    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        raise NotImplementedError  # the base class asks for it; the whole file is read at once above
+        return init_settings, env_settings, cls.from_file(settings_cls)

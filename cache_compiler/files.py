@@ -95,3 +95,13 @@ def sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def unlink(path: Path) -> list[tuple[Path, int]]:
+    """Remove the file; it and its bytes, or nothing where it was gone already."""
+    try:
+        size = path.stat().st_size
+        path.unlink()
+    except FileNotFoundError:
+        return []
+    return [(path, size)]

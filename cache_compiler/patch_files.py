@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from .files import write_atomic
+from .files import unlink, write_atomic
 from .keys import digest, image_key, is_digest, is_image_key
 from .patch import PatchKey
 from .sealed import BrokenSeal, facts_of
@@ -115,7 +115,7 @@ class PatchFiles:
         except BrokenSeal:
             # It cannot say any more what it was given: look for it everywhere.
             markers = list(self.folder.glob(f"given/*/*/{page}.{name}"))
-        gone = _unlink(path)
+        gone = unlink(path)
         for marker in markers:
             marker.unlink(missing_ok=True)
             _tidy(marker.parent)
@@ -128,7 +128,7 @@ class PatchFiles:
         path = self.basis_path(name)
         # Everywhere, for what its header says of its pages is unchecked.
         markers = list(self.folder.glob(f"given/??/*/{name}.basis"))
-        gone += _unlink(path)
+        gone += unlink(path)
         for marker in markers:
             marker.unlink(missing_ok=True)
             _tidy(marker.parent)
@@ -227,15 +227,6 @@ def _read(name: str) -> tuple[str, str, str] | None:
     if last == "basis" and is_digest(first):
         return "basis", "", first
     return ("patch", first, last) if is_image_key(first) and is_digest(last) else None
-
-
-def _unlink(path: Path) -> list[tuple[Path, int]]:
-    try:
-        size = path.stat().st_size
-        path.unlink()
-    except FileNotFoundError:
-        return []
-    return [(path, size)]
 
 
 def _tidy(folder: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from cache_compiler.files import sweep
+from cache_compiler.files import sweep, unlink
 from retrieval.index import remove_index
 from retrieval.jobs import Forgotten
 from retrieval.types import Receipt
@@ -94,7 +94,7 @@ def remove_files(shelf: Shelf) -> Gone:
         # Unlinked, not built anew: the next question does that, and there may be none.
         taking.noted("indexes", f"index/{collection}", partial(remove_index, shelf.home.index_folder, collection))
     for file in pending.uploads:
-        taking.noted("uploads", f"spool/{file}", partial(_unlink, shelf.home.spool / file))
+        taking.noted("uploads", f"spool/{file}", partial(unlink, shelf.home.spool / file))
     shelf.catalogue.clear_removals(taking.settled)
     return taking.gone()
 
@@ -148,7 +148,7 @@ class _Taking:
             for path, _ in taken:
                 self._kinds["bases" if path.parent == files.bases_folder else "patches"] += 1
         for path in home.own_files(key):
-            self._kinds["images" if path.suffix == ".png" else "caches"] += len(self._tried(partial(_unlink, path)))
+            self._kinds["images" if path.suffix == ".png" else "caches"] += len(self._tried(partial(unlink, path)))
             sweep(path.parent)
         if store is not None:
             # Behind the file, as `CacheStore.remove` does.
@@ -179,15 +179,6 @@ class _Taking:
             return []
         self._files += gone
         return gone
-
-
-def _unlink(path: Path) -> list[tuple[Path, int]]:
-    try:
-        size = path.stat().st_size
-        path.unlink()
-    except FileNotFoundError:
-        return []
-    return [(path, size)]
 
 
 def _seal(shelf: Shelf) -> None:
