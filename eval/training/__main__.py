@@ -89,7 +89,7 @@ def _answer(args: argparse.Namespace) -> bool:
     size = read_header(start).size
     options = given(replace(AnswerOptions(), batch=_batch(args, 16, 96), curriculum=_curriculum(args)), args)
     stage = Answer(network(size, args.seed), size, _press(_vocabulary(args, size.vocabulary, start.parent), args), options, args.device)
-    load(start, {name: stage.modules[name] for name in ("net", "pieces")})
+    load(start, {name: module for name, module in stage.modules.items() if name != "binding"})
     return _train(stage, args)
 
 

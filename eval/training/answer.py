@@ -28,7 +28,7 @@ from .lessons import Course, Lesson, draw_lesson, questions, transcribe
 from .loop import optimisers
 from .model import Eye, Size, positions
 from .pages import Press, Sheet
-from .see import PieceHead, share
+from .see import CharacterHead, PieceHead, share
 from .tokenizer import Mark
 
 # The pool holds this many batches of lessons.
@@ -40,8 +40,9 @@ _CONTEXT_WEIGHT = 0.3
 @dataclass(frozen=True)
 class AnswerOptions:
     """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, naming: weights
-    of the guide's and the pieces' losses beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0: none); moving:
-    the eye's first half moves, too; rate, muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
+    of the guide's loss, and of the characters' and pieces', beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0:
+    none); moving: the eye's first half moves, too; moving_pages: it learns from contexts of that many pages at most, longer ones it only
+    looks at; rate, muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
     """
 
     batch: int = 16
@@ -51,6 +52,7 @@ class AnswerOptions:
     naming: float = 0.5
     binding: float = 0.0
     moving: bool = False
+    moving_pages: int = 2
     rate: float = 2e-3
     muon_rate: float = 0.02
     exam: int = 24
@@ -69,9 +71,9 @@ class Lessons:
     press: Press
     options: AnswerOptions
 
-    def __call__(self, rng: Random, spent: float) -> list[Lesson]:
-        curriculum = self.options.curriculum
-        return [draw_lesson(rng, curriculum.pick(rng, spent), self.press) for _ in range(self.options.fresh)]
+    def __call__(self, rng: Random, spent: float, shape: Random | None = None) -> list[Lesson]:
+        shape, curriculum = shape or rng, self.options.curriculum
+        return [draw_lesson(rng, curriculum.pick(shape, spent), self.press, shape) for _ in range(self.options.fresh)]
 
 
 class Answer:
@@ -88,6 +90,9 @@ class Answer:
         self.guide = guide.install(self.tower)
         self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
         self.modules: dict[str, nn.Module] = {"net": net, "pieces": self.pieces}
+        self.characters = CharacterHead(size.eye).to(device) if options.moving else None
+        if self.characters:
+            self.modules["characters"] = self.characters
         self.binding = Binding(self.tower, size).to(device) if options.binding else None
         if self.binding:
             self.modules["binding"] = self.binding.head
@@ -96,6 +101,7 @@ class Answer:
             *net.lm_head.parameters(),
             *(self.eye.tower.parameters() if options.moving else self.eye.second_half()),
             *self.pieces.parameters(),
+            *(self.characters.parameters() if self.characters else ()),
             *(self.binding.head.parameters() if self.binding else ()),
         ]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
@@ -109,16 +115,16 @@ class Answer:
             self._look(lessons)
         self.pool = [*self.pool, *lessons][-_POOL * self.options.batch :]
 
-    def learn(self, drawn: list[Lesson], rng: Random) -> tuple[Tensor, dict[str, float]]:
+    def learn(self, drawn: list[Lesson], rng: Random, shape: Random | None = None) -> tuple[Tensor, dict[str, float]]:
         self.take(drawn)
-        lessons = self._choose(rng)
+        lessons = self._choose(shape or rng)
         transcripts = [transcribe(lesson, questions(rng, lesson), self.press.vocabulary) for lesson in lessons]
         gaps = [lesson.course.gap for lesson in lessons]
         batch = Batch.of(transcripts, [with_gaps(t, rng, gap) for t, gap in zip(transcripts, gaps, strict=True)], self.device)
-        if self.options.moving:
-            features = self._seen([sheet for lesson in lessons for sheet in lesson.flat()])
+        if self.characters:
+            features, read = self._look_on(lessons)
         else:
-            features = [feature for lesson in lessons for feature in lesson.features]
+            features, read = [feature for lesson in lessons for feature in lesson.features], None
         embeddings, tokens = self.embed(batch, features)
         named, pieces_right = torch.zeros((), device=self.device), math.nan
         if tokens is not None:
@@ -140,10 +146,13 @@ class Answer:
         as_text = torch.tensor([lesson.sheets is None for lesson in lessons], device=self.device)[:, None].expand_as(asked)[asked]
         loss = said + self.options.guidance * self.guide.loss() + self.options.naming * named
         heard: dict[str, float] = {}
+        if read is not None:
+            loss = loss + self.options.naming * read
+            heard = {"characters loss": float(read.detach())}
         if self.binding:
             bound, bound_right = self.binding.loss([transcript.bonds for transcript in transcripts], self.tower.embed_tokens.weight)
             loss = loss + self.options.binding * bound
-            heard = {"bound loss": float(bound.detach()), "bound": bound_right}
+            heard |= {"bound loss": float(bound.detach()), "bound": bound_right}
         mass = self.guide.mass
         return loss, {
             "answers loss": float(said.detach()),
@@ -192,6 +201,23 @@ class Answer:
         while options.rows and len(near) > 1 and len(near) * near[-1].span() > options.rows:
             near.pop(0)
         return near
+
+    def _look_on(self, lessons: Sequence[Lesson]) -> tuple[list[Tensor], Tensor | None]:
+        """What the moving eye sees of the batch's sheets, and the loss of the characters it names on those it learns from (None: there are none).
+
+        A long context's pages it only looks at: they teach to find, and learning from all of them would take three times as long.
+        """
+        assert self.characters
+        short = [sheet for lesson in lessons for sheet in lesson.flat() if len(lesson.pages) <= self.options.moving_pages]
+        long = [sheet for lesson in lessons for sheet in lesson.flat() if len(lesson.pages) > self.options.moving_pages]
+        learnt = self._seen(short)
+        with torch.no_grad():
+            found = {id(sheet): seen for sheet, seen in zip([*short, *long], [*learnt, *self._seen(long)], strict=True)}
+        features = [found[id(sheet)] for lesson in lessons for sheet in lesson.flat()]
+        if not short:
+            return features, None
+        labels = torch.from_numpy(np.concatenate([sheet.characters for sheet in short])).to(self.device)
+        return features, self.characters.loss(torch.cat(learnt), labels)[0]
 
     @torch.no_grad()
     def _look(self, lessons: Sequence[Lesson]) -> None:

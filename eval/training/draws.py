@@ -15,8 +15,12 @@ from torch.utils.data import DataLoader, Dataset
 class Drawing(Protocol):
     """What a stage draws for a step; it is sent to other processes, so it holds no network."""
 
-    def __call__(self, rng: Random, spent: float) -> Any:
-        """`spent` is how much of the allowance is used up, 0 to 1: a curriculum goes by it."""
+    def __call__(self, rng: Random, spent: float, shape: Random | None = None) -> Any:
+        """`spent` is how much of the allowance is used up, 0 to 1: a curriculum goes by it.
+
+        `shape` (default: `rng`) is the same generator in every member of a team. What decides how long a step takes is drawn from it: members
+        wait for each other at each step's end.
+        """
         ...
 
 
@@ -34,7 +38,7 @@ class _Steps(Dataset[Any]):
 
     def __getitem__(self, at: tuple[int, float]) -> Any:
         step, spent = at
-        return self.drawing(generator(self.seed, self.stage, step, self.rank), spent)
+        return self.drawing(generator(self.seed, self.stage, step, self.rank), spent, generator(self.seed, self.stage, step, use="shape"))
 
 
 def draw(drawing: Drawing, seed: int, stage: str, rank: int, steps: Iterator[tuple[int, float]], hands: int = 0) -> Iterator[Any]:

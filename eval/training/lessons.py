@@ -89,19 +89,22 @@ class Transcript:
     bonds: list[tuple[int, list[int]]]
 
 
-def draw_lesson(rng: Random, course: Course, press: Press) -> Lesson:
-    pages = rng.choice(course.pages)
-    lines = rng.randint(course.shortest, course.longest)
-    dpis = [rng.choice(course.dpis) for _ in range(pages)]
-    if rng.random() < course.alike:
+def draw_lesson(rng: Random, course: Course, press: Press, shape: Random | None = None) -> Lesson:
+    """`shape` as in `Drawing`: it decides how much there is to read."""
+    shape = shape or rng
+    pages = shape.choice(course.pages)
+    lines = shape.randint(course.shortest, course.longest)
+    dpis = [shape.choice(course.dpis) for _ in range(pages)]
+    if shape.random() < course.alike:
         dpis = dpis[:1] * pages
+    text = shape.random() < course.text
     if rng.random() < course.wide:
         context = ground.paragraphs(rng, pages, lines, absent=course.absent)
     elif rng.random() < course.sections:
         context = sections(rng, pages, lines, absent=course.absent)
     else:
         context = build(rng, pages, lines, width=WIDTH, hops=course.hops, dense=course.dense, absent=course.absent)
-    if rng.random() < course.text:
+    if text:
         return Lesson(course, context.pages, context.queries, None)
     return Lesson(course, context.pages, context.queries, print_pages(context.pages, dpis, press))
 

@@ -46,8 +46,8 @@ class Stage(Protocol):
         """Keep what an earlier step drew, as that step did: a run is resumed."""
         ...
 
-    def learn(self, drawn: Any, rng: Random) -> tuple[Tensor, dict[str, float]]:
-        """The loss of a step's batch, and figures to report (nan: the batch had none)."""
+    def learn(self, drawn: Any, rng: Random, shape: Random | None = None) -> tuple[Tensor, dict[str, float]]:
+        """The loss of a step's batch, and figures to report (nan: the batch had none). `shape` as in `Drawing`."""
         ...
 
     def exam(self) -> dict[str, float]:
@@ -128,6 +128,9 @@ def train(
         if team.leads:
             report(f"{stage.name}: goes on at step {at.step}, {at.seconds / 60:.1f} minutes in")
     team.align(stage.modules)
+    for optimiser in stage.optimisers:
+        if isinstance(optimiser, Muon):
+            optimiser.team = team
     examiner = _Examiner(stage, path, habits.exam_every, report)
     recent: deque[dict[str, float]] = deque(maxlen=habits.report_every)
     saved = at.step
@@ -144,7 +147,7 @@ def train(
         clock.tick()
         while not stop and allowance.spent(at.step, seconds) < 1:
             _set_rates(stage.optimisers, rates, at.step, allowance.spent(at.step, seconds))
-            recent.append(_step(stage, next(drawn), generator(seed, stage.name, at.step, team.rank, "learn"), team))
+            recent.append(_step(stage, next(drawn), *_generators(seed, stage.name, at.step, team.rank), team))
             stop, seconds = team.agree(stopping.is_set(), clock.tick())
             at = replace(at, step=at.step + 1, seconds=seconds)
             if team.leads and at.step % habits.report_every == 0:
@@ -208,11 +211,16 @@ class _Examiner:
         return at
 
 
-def _step(stage: Stage, drawn: Any, rng: Random, team: Team) -> dict[str, float]:
+def _generators(seed: int, stage: str, step: int, rank: int) -> tuple[Random, Random]:
+    """A step's own generator, and the one that all members share."""
+    return generator(seed, stage, step, rank, "learn"), generator(seed, stage, step, use="choose")
+
+
+def _step(stage: Stage, drawn: Any, rng: Random, shape: Random, team: Team) -> dict[str, float]:
     torch.manual_seed(rng.getrandbits(63))
     # A CPU without bf16 units emulates it, 300 times slower.
     with torch.autocast(stage.device.type, torch.bfloat16, enabled=stage.device.type == "cuda"):
-        loss, figures = stage.learn(drawn, rng)
+        loss, figures = stage.learn(drawn, rng, shape)
     for optimiser in stage.optimisers:
         optimiser.zero_grad()
     loss.backward()  # type: ignore[no-untyped-call]

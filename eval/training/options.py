@@ -24,6 +24,7 @@ _COUNTS = {
     "exam": "questions of each paper of an examination; see: pages (24, 12)",
     "reuse": "answer: steps that a lesson serves, on average (3)",
     "rows": "answer: most rows of a step; 0: no limit (0)",
+    "moving-pages": "answer: most pages of a context from which the eye learns, if it moves (2)",
 }
 _WEIGHTS = {
     "rate": "peak learning rate of AdamW (0.002)",

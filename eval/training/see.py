@@ -8,6 +8,7 @@ the tower learned to find the place but not to say what stands there.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -87,7 +88,7 @@ def share(right: Tensor, labels: Tensor) -> float:
 
 @dataclass(frozen=True)
 class SeeOptions:
-    """batch: pages a step; dpis: what a page is drawn at, one out of these (the small page is the harder one, and costs a third); wide:
+    """batch: pages a step; dpis: what pages are drawn at, each as often as any other (the small page is the harder one, and costs a third); wide:
     share of lines on wider ground; others: share of pages in the press's other styles, if it has any; rate, muon_rate: the peak learning
     rates of AdamW and Muon; still: the eye does not move, only the heads do; exam: pages of each DPI in an examination.
 
@@ -111,11 +112,11 @@ class Pages:
     press: Press
     options: SeeOptions
 
-    def __call__(self, rng: Random, spent: float) -> list[tuple[Sheet, int]]:
+    def __call__(self, rng: Random, spent: float, shape: Random | None = None) -> list[tuple[Sheet, int]]:
+        shape = shape or rng
         pages = []
-        for _ in range(self.options.batch):
-            lines = [random_line(rng, self.options.wide) for _ in range(height(rng, self.press.style.lines))]
-            dpi = rng.choice(self.options.dpis)
+        for dpi in evenly(shape, self.options.dpis, self.options.batch):
+            lines = [random_line(rng, self.options.wide) for _ in range(height(shape, self.press.style.lines))]
             style = rng.choice(self.press.others) if self.press.others and rng.random() < self.options.others else None
             pages += [(sheet, dpi) for sheet in self.press.print("\n".join(lines), dpi, style)]
         return pages
@@ -144,7 +145,7 @@ class See:
     def take(self, drawn: list[tuple[Sheet, int]]) -> None:
         """Nothing is kept from step to step."""
 
-    def learn(self, drawn: list[tuple[Sheet, int]], rng: Random) -> tuple[Tensor, dict[str, float]]:
+    def learn(self, drawn: list[tuple[Sheet, int]], rng: Random, shape: Random | None = None) -> tuple[Tensor, dict[str, float]]:
         return self._look_and_name(drawn)
 
     @torch.no_grad()
@@ -173,6 +174,14 @@ class See:
             figures[f"characters {dpi}"] = share(characters_right[of_patch == dpi], characters[of_patch == dpi])
             figures[f"pieces {dpi}"] = share(pieces_right[of_patch[::4] == dpi], pieces[of_patch[::4] == dpi])
         return seen + named, figures
+
+
+def evenly(rng: Random, choices: Sequence[int], n: int) -> list[int]:
+    """n of the choices in random order, each as often as any other, or once more."""
+    whole, rest = divmod(n, len(choices))
+    found = [*choices] * whole + rng.sample(choices, rest)
+    rng.shuffle(found)
+    return found
 
 
 def height(rng: Random, most: int) -> int:

@@ -76,6 +76,11 @@ class Team:
         for parameter, gradient in zip(parameters, torch.split(flat, [p.numel() for p in parameters]), strict=True):
             parameter.grad = gradient.view_as(parameter)
 
+    def add(self, tensor: Tensor) -> None:
+        """Put the sum over all members in the tensor's place."""
+        if self.size > 1:
+            dist.all_reduce(tensor)
+
     def agree(self, stop: bool, seconds: float) -> tuple[bool, float]:
         """Whether anybody wants to stop, and the first member's clock: rates follow the clock, and must be the same everywhere."""
         if self.size == 1:

@@ -32,7 +32,7 @@ def test_the_loss_falls_and_the_frozen_half_of_the_eye_stays(press, tiny, tmp_pa
     learn = stage.learn
     lessons = stage.drawing(Random("the same lessons"), 0.0)
 
-    def keep(drawn, rng):
+    def keep(drawn, rng, shape=None):
         # The same lessons again and again: fifteen steps are too few to learn from ever new ones.
         stage.pool = []
         loss, figures = learn([replace(lesson, features=[]) for lesson in lessons], Random("and questions"))
@@ -106,12 +106,12 @@ def test_a_run_that_was_killed_ends_bit_for_bit_where_the_unbroken_one_does(pres
     killed = stage()
     learn = killed.learn
 
-    def until_the_fourth(drawn, rng):
-        if killed.optimisers[0].state_dict()["state"][0]["step"] == 3:
+    def until_the_fourth(drawn, rng, shape):
+        if (state := killed.optimisers[0].state_dict()["state"]) and state[0]["step"] == 3:
             raise SystemExit("killed")
-        return learn(drawn, rng)
+        return learn(drawn, rng, shape)
 
-    killed.learn = lambda drawn, rng: learn(drawn, rng) if not killed.optimisers[0].state else until_the_fourth(drawn, rng)
+    killed.learn = until_the_fourth
     with pytest.raises(SystemExit):
         run(killed, tmp_path / "part")
     resumed = run(stage(), tmp_path / "part")

@@ -48,7 +48,7 @@ def test_the_middle_layer_learns_the_headings(press, tiny, tmp_path):
     stage = Answer(network(tiny, 0), tiny, press, options)
     lessons, learn, losses = stage.drawing(Random(0), 0.0), stage.learn, []
 
-    def keep(drawn, rng):
+    def keep(drawn, rng, shape=None):
         stage.pool = []
         loss, figures = learn(lessons, Random(0))
         losses.append(figures["bound loss"])

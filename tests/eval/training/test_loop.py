@@ -12,7 +12,7 @@ from eval.training.loop import Allowance, Habits, _Clock, train
 from eval.training.muon import Muon
 
 
-def goal(rng, spent):
+def goal(rng, spent, shape=None):
     return [rng.random() for _ in range(3)]
 
 
@@ -36,7 +36,7 @@ class Sum:
     def take(self, drawn):
         self.kept = [*self.kept, drawn][-3:]
 
-    def learn(self, drawn, rng):
+    def learn(self, drawn, rng, shape=None):
         self.steps += 1
         self.at(self.steps)
         self.take(drawn)
