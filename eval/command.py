@@ -18,7 +18,7 @@ from .load.command import add as add_load
 from .longbench.command import add as add_longbench
 from .questions.command import add as add_questions
 from .recall_command import add as add_recall
-from .records import HELD_OUT
+from .records import HELD_OUT, ONLY
 from .report.command import add as add_report
 
 
@@ -57,6 +57,10 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--hops", type=float, default=0.0, help="share of facts that are reached through another one; default: %(default)s"
     )
     records.add_argument(
+        "--absent", type=float, default=0.0, help="share of contexts with a question whose answer is not there; default: 0"
+    )
+    records.add_argument("--only", choices=[*ONLY], help="ask questions of this sort alone")
+    records.add_argument(
         "--dpi",
         type=_dpi,
         default="120",
@@ -67,6 +71,17 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     records.add_argument("--write", metavar="FILE", help="write the questions as such a file and stop")
     records.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
     records.set_defaults(run=_records)
+    card = group.add_parser(
+        "card",
+        help="the figures of a reader's card",
+        description="Asks a reader every row of the records task that a card has, and writes figures.json and figures.md, each row with the "
+        "command that repeats it. Takes about ten minutes on two cores.",
+    )
+    card.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
+    card.add_argument("--n", type=positive, default=200, help="questions of each row; default: %(default)s")
+    card.add_argument("--rows", help="only rows whose title has these words")
+    card.add_argument("--out", metavar="DIR", help="where to write; default: print the table alone")
+    card.set_defaults(run=_card)
     add_longbench(group)
     add_questions(group)
     add_kamera(group, positive)
@@ -110,7 +125,11 @@ def _records(args: argparse.Namespace) -> int:
         if not re.fullmatch(r"full|template|free|dummy-\d{1,3}", arm):
             raise BadRequest(f"arm {arm!r}: it is full, template, free or dummy-K with a number K")
     drawn = (args.kind, args.pages, args.lines, args.seed)
-    chosen = read(Path(args.data))[: args.n] if args.data else first(args.n, *drawn, each=args.each, hops=args.hops)
+    only = ONLY.get(args.only)
+    if args.data:
+        chosen = [sample for sample in read(Path(args.data)) if only in (None, sample.hops)][: args.n]
+    else:
+        chosen = first(args.n, *drawn, each=args.each, hops=args.hops, absent=args.absent, only=only)
     if args.write:
         write(Path(args.write), chosen)
         print(f"{len(chosen)} questions written to {args.write}")
@@ -122,8 +141,32 @@ def _records(args: argparse.Namespace) -> int:
     outcomes = run(chosen, arms, args.dpi, bench, embedder, _counter("questions"))
     rows = summary(outcomes, arms)
     print(table(rows))
-    names = ("arms", "n", "pages", "lines", "each", "kind", "hops", "dpi", "seed", "data", "model")
+    names = ("arms", "n", "pages", "lines", "each", "kind", "hops", "absent", "only", "dpi", "seed", "data", "model")
     print(document("records", {name: getattr(args, name) for name in names}, bench, rows, clock(), questions=len(chosen)))
+    return 0
+
+
+def _card(args: argparse.Namespace) -> int:
+    from pathlib import Path
+
+    from cache_compiler.load import load_backbone
+    from renderer import preset
+    from retrieval.embedder import load_embedder
+
+    from . import card
+    from .arms import Bench
+    from .experiment import versions
+
+    chosen = [row for row in card.ROWS if not args.rows or args.rows in row.title]
+    if not chosen:
+        raise BadRequest(f"--rows {args.rows!r}: no row has these words; the rows are {', '.join(row.title for row in card.ROWS)}")
+    backbone = load_backbone(args.model)
+    bench = Bench(backbone, preset(backbone.card.style, cell=backbone.cell))
+    lines = card.figures(bench, load_embedder("minilm"), args.model, args.n, chosen)
+    found = card.document(lines, args.model, {"n": args.n, "versions": versions()})
+    print(card.markdown(found))
+    if args.out:
+        card.write(Path(args.out), found)
     return 0
 
 

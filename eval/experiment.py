@@ -21,6 +21,7 @@ from .arms import Bench
 from .records import Sample
 from .resolution import promoted, uniform
 from .score import exact_match, token_f1, wilson
+from .world import NOT_STATED
 
 HOPS = {0: "absent", 1: "one hop", 2: "two hops", 3: "heading on the page before"}
 
@@ -72,7 +73,9 @@ def _needed(embedder: Embedder | None) -> Embedder:
 
 
 def summary(outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[dict[str, Any]]:
-    """A row an arm and kind of question: n, exact match with its 95 % interval, F1 (per cent), cache rows, answers equal to the `full` arm's."""
+    """A row an arm and kind of question: n, exact match with its 95 % interval, F1 (per cent), questions refused ("not stated"), cache rows,
+    answers equal to the `full` arm's.
+    """
     judge = {outcome.sample.id: outcome.answer for outcome in outcomes if outcome.arm == "full"}
     groups: dict[tuple[str, int], list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
@@ -95,6 +98,7 @@ def summary(outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[dict[str, 
                     "exact_percent": round(100 * right / len(found), 1),
                     "exact_interval": [round(100 * low, 1), round(100 * high, 1)],
                     "f1_percent": round(100 * sum(o.f1 for o in found) / len(found), 1),
+                    "refused": sum(exact_match(o.answer, [NOT_STATED]) for o in found),
                     "mean_rows": round(sum(o.rows for o in found) / len(found), 1),
                     "same_as_full": sum(judge.get(o.sample.id) == o.answer for o in found) if judge else None,
                 }
@@ -104,14 +108,16 @@ def summary(outcomes: Sequence[Outcome], arms: Sequence[str]) -> list[dict[str, 
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The summary as aligned text."""
-    lines = [f"{'arm':<10} {'questions':<27} {'n':>5} {'EM %':>6} {'95 % interval':>15} {'F1 %':>6} {'rows':>7} {'= full':>7}"]
+    lines = [
+        f"{'arm':<10} {'questions':<27} {'n':>5} {'EM %':>6} {'95 % interval':>15} {'F1 %':>6} {'refused':>7} {'rows':>7} {'= full':>7}"
+    ]
     for row in rows:
         low, high = row["exact_interval"]
         same = "" if row["same_as_full"] is None else str(row["same_as_full"])
         interval = f"{low:.1f} to {high:.1f}"
         lines.append(
             f"{row['arm']:<10} {row['questions']:<27} {row['n']:>5} {row['exact_percent']:>6.1f} {interval:>15} "
-            f"{row['f1_percent']:>6.1f} {row['mean_rows']:>7.1f} {same:>7}"
+            f"{row['f1_percent']:>6.1f} {row['refused']:>7} {row['mean_rows']:>7.1f} {same:>7}"
         )
     return "\n".join(lines)
 
@@ -123,13 +129,17 @@ def document(task: str, settings: dict[str, Any], bench: Bench, rows: Sequence[d
         "settings": settings,
         "identity": bench.identity.as_mapping(),
         "model": bench.backbone.name,
-        "versions": {"torch": torch.__version__, "python": platform.python_version(), "commit": commit()},
+        "versions": versions(),
         "threads": torch.get_num_threads(),
         "seconds": round(seconds, 1),
         "rows": list(rows),
         **more,
     }
     return json.dumps(facts, sort_keys=True)
+
+
+def versions() -> dict[str, str]:
+    return {"torch": torch.__version__, "python": platform.python_version(), "commit": commit()}
 
 
 def commit() -> str:

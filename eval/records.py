@@ -23,9 +23,14 @@ WIDTH = 50
 # The seed of the card's figures. Nothing was trained on it and nothing may be.
 HELD_OUT = 990_001
 
+# Contexts without a single question of the sort that is looked for, before it is given up.
+_PATIENCE = 200
+
 # What a question asks over, besides 1 and 2 hops: the answer is nowhere; the fact's subject is on the page before it.
 ABSENT = 0
 CARRIED = 3
+# What a command calls them.
+ONLY = {"one-hop": 1, "two-hops": 2, "carried": CARRIED, "absent": ABSENT}
 
 
 @dataclass(frozen=True)
@@ -74,7 +79,7 @@ class Sample:
 
 
 class RecordsError(ValueError):
-    """A file that is not records in LongBench's form; the message names the file, the line and the field."""
+    """A file that is not records in LongBench's form, or contexts without a question of the sort that is asked for; the message says where."""
 
 
 def build(
@@ -161,12 +166,23 @@ def _ask_for_nothing(rng: Random, chance: float, things: Sequence[str], table: d
 
 
 def contexts(
-    kind: Kind, n: int, pages: int, lines: int, seed: int = HELD_OUT, *, hops: float = 0.0, dense: float = 0.8
+    kind: Kind,
+    n: int,
+    pages: int,
+    lines: int,
+    seed: int = HELD_OUT,
+    *,
+    hops: float = 0.0,
+    dense: float = 0.8,
+    absent: float = 0.0,
 ) -> Iterator[Context]:
     """Draw n contexts one after the other from one generator, as the card's figures were (`dense` 0.8); sections know no hops."""
     rng = Random(seed)
     for _ in range(n):
-        yield sections(rng, pages, lines) if kind == "sections" else build(rng, pages, lines, hops=hops, dense=dense)
+        if kind == "sections":
+            yield sections(rng, pages, lines, absent=absent)
+        else:
+            yield build(rng, pages, lines, hops=hops, dense=dense, absent=absent)
 
 
 def samples(
@@ -179,8 +195,10 @@ def samples(
     each: int | None = 3,
     hops: float = 0.0,
     dense: float = 0.8,
+    absent: float = 0.0,
+    only: int | None = None,
 ) -> list[Sample]:
-    """The first `each` questions (None: all) of each of n contexts.
+    """The first `each` questions (None: all) of each of n contexts; `only`: of its questions over so many hops, as `Query.hops` counts.
 
     The card's rows, with the held-out seed: 1 x 12 one hop is ("build", 50, 1, 12, each=4); 4 x 12 is ("build", 32, 4, 12, each=4);
     8 x 12 is ("build", 20, 8, 12, each=4); rows under headings are ("sections", 40, 2, 6, each=None); two hops are those samples with
@@ -188,15 +206,33 @@ def samples(
     """
     return [
         Sample(context.pages, query.question, query.answer, query.hops, query.fact, f"{kind}-{pages}x{lines}-{seed}-{c}-{q}")
-        for c, context in enumerate(contexts(kind, n, pages, lines, seed, hops=hops, dense=dense))
-        for q, query in enumerate(context.queries[:each])
+        for c, context in enumerate(contexts(kind, n, pages, lines, seed, hops=hops, dense=dense, absent=absent))
+        for q, query in [(q, query) for q, query in enumerate(context.queries) if only in (None, query.hops)][:each]
     ]
 
 
-def first(n: int, kind: Kind, pages: int, lines: int, seed: int = HELD_OUT, *, each: int | None = 4, hops: float = 0.0) -> list[Sample]:
-    """The first n questions of as many contexts as that takes: a context may hold fewer questions than `each`."""
+def first(
+    n: int,
+    kind: Kind,
+    pages: int,
+    lines: int,
+    seed: int = HELD_OUT,
+    *,
+    each: int | None = 4,
+    hops: float = 0.0,
+    absent: float = 0.0,
+    only: int | None = None,
+) -> list[Sample]:
+    """The first n questions of as many contexts as that takes: a context may hold fewer questions than `each`.
+
+    Raises RecordsError where such contexts have no questions of the sort that is asked for.
+    """
     contexts = n if each is None else -(-n // each)
-    while len(drawn := samples(kind, contexts, pages, lines, seed, each=each, hops=hops)) < n:
+    while len(drawn := samples(kind, contexts, pages, lines, seed, each=each, hops=hops, absent=absent, only=only)) < n:
+        if not drawn and contexts >= _PATIENCE:
+            raise RecordsError(
+                f"{contexts} contexts of {pages} x {lines} lines hold no question of this sort; name other contexts or another sort"
+            )
         contexts *= 2
     return drawn[:n]
 

@@ -28,7 +28,7 @@ from .lessons import Course, Lesson, draw_lesson, questions, transcribe
 from .loop import optimisers
 from .model import Eye, Size, positions
 from .pages import Press, Sheet
-from .see import CharacterHead, PieceHead, share
+from .see import CharacterHead, PieceHead, asked_of, share
 from .tokenizer import Mark
 
 # The pool holds this many batches of lessons.
@@ -128,12 +128,9 @@ class Answer:
         embeddings, tokens = self.embed(batch, features)
         named, pieces_right = torch.zeros((), device=self.device), math.nan
         if tokens is not None:
-            labels = torch.from_numpy(np.concatenate([sheet.pieces for lesson in lessons for sheet in lesson.flat()])).to(self.device)
-            # A third of the tokens is enough to keep the names, where the eye is not to learn; all of them would cost as much as the tower.
-            few = len(tokens) if self.options.moving else max(1, len(tokens) // 3)
-            some = torch.randperm(len(tokens))[:few].to(self.device)
-            named, right_pieces = self.pieces.loss(tokens[some], self.tower.embed_tokens.weight, labels[some])
-            pieces_right = share(right_pieces, labels[some])
+            _, asked_pieces = asked_of([sheet for lesson in lessons for sheet in lesson.flat()], self.device)
+            named, right_pieces = self.pieces.loss(tokens, self.tower.embed_tokens.weight, asked_pieces)
+            pieces_right = share(right_pieces)
         self.guide.aim(*batch.aims(transcripts))
         hidden = self.tower(inputs_embeds=embeddings, position_ids=batch.positions, use_cache=False).last_hidden_state
         # Row i predicts what stands at row i + 1.
@@ -216,8 +213,7 @@ class Answer:
         features = [found[id(sheet)] for lesson in lessons for sheet in lesson.flat()]
         if not short:
             return features, None
-        labels = torch.from_numpy(np.concatenate([sheet.characters for sheet in short])).to(self.device)
-        return features, self.characters.loss(torch.cat(learnt), labels)[0]
+        return features, self.characters.loss(torch.cat(learnt), asked_of(short, self.device)[0])[0]
 
     @torch.no_grad()
     def _look(self, lessons: Sequence[Lesson]) -> None:

@@ -11,20 +11,37 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+import torch.nn.functional as F  # noqa: N812
 from torch import Tensor, nn
 
 from .model import Size
-from .see import PieceHead, share
+from .see import share
 
 # A heading's first pieces; made-up names have two to five.
 _PIECES = 4
+
+
+class HeadingHead(nn.Module):
+    """A row's hidden state -> its heading's first pieces."""
+
+    def __init__(self, hidden: int, vocabulary: int) -> None:
+        super().__init__()
+        self.slots = nn.Linear(hidden, _PIECES * hidden)
+        self.norm = nn.LayerNorm(hidden)
+        self.bias = nn.Parameter(torch.zeros(_PIECES, vocabulary))
+
+    def loss(self, rows: Tensor, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """rows [n, hidden], embeddings [vocabulary, hidden], labels [n, 4] (0: none) -> cross-entropy, and which are right, bool [m]."""
+        there = labels > 0
+        logits = self.norm(self.slots(rows).view(len(rows), _PIECES, -1)) @ embeddings.detach().T + self.bias
+        return F.cross_entropy(logits[there], labels[there]), logits[there].argmax(-1) == labels[there]
 
 
 class Binding:
     """Listens to the tower's middle layer; `head` goes into the checkpoint and is thrown away after training."""
 
     def __init__(self, tower: Any, size: Size) -> None:
-        self.head = PieceHead(size.hidden, size.vocabulary, _PIECES)
+        self.head = HeadingHead(size.hidden, size.vocabulary)
         self._hidden: Tensor | None = None
         tower.layers[size.layers // 2 - 1].register_forward_hook(self._keep)
 
@@ -48,4 +65,4 @@ class Binding:
         labels = labels.to(hidden.device)
         rows = hidden[[sample for sample, _, _ in wanted], [row for _, row, _ in wanted]]
         loss, right = self.head.loss(rows, embeddings, labels)
-        return loss, share(right, labels)
+        return loss, share(right)

@@ -6,9 +6,9 @@ on whole ones, because GLM-4V stretches its table of positions over the page it 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,28 +22,55 @@ from .tokenizer import Vocabulary
 
 # The printable ASCII characters, numbered from 1; 0 is "nothing here".
 CHARACTERS = {chr(code): code - 31 for code in range(32, 127)}
-CHARACTER_SLOTS = 3
-PIECE_SLOTS = 6  # two lines of text by three pieces
+# What stands at a border belongs to neither side surely: it is asked of both, if it is this near (in widths of the patch or token).
+MARGIN = 1 / 8
 
 # The eye of a line: a character's middle stands this far down, in font sizes.
 _MIDDLE = 0.62
 
 Labels = npt.NDArray[np.int64]
-_Number = TypeVar("_Number", np.float32, np.int64)
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What stands where on a page: m marks, each with the patch or visual token it lies in (or beside, by `MARGIN` at most), the half of it
+    (0 upper, 1 lower; of a patch always 0), its middle across from 0 at the left border to 1, and what it is. All arrays are [m].
+
+    A place is asked, not the first, second or third of what a token holds: where something lies on a border, that would be a guess,
+    and one wrong guess would number all that follows wrongly.
+    """
+
+    where: Labels
+    half: Labels
+    across: npt.NDArray[np.float32]
+    label: Labels
+
+    @classmethod
+    def of(cls, found: Sequence[tuple[int, int, float, int]]) -> Marks:
+        where, half, across, label = zip(*found, strict=True) if found else ((), (), (), ())
+        return cls(np.array(where, np.int64), np.array(half, np.int64), np.array(across, np.float32), np.array(label, np.int64))
+
+    @classmethod
+    def join(cls, marks: Sequence[Marks], counts: Sequence[int]) -> Marks:
+        """Those of several pages, `counts` patches or tokens long, as of one."""
+        starts = np.cumsum([0, *counts[:-1]])
+        where = [one.where + start for one, start in zip(marks, starts, strict=True)]
+        half, across, label = ([getattr(one, name) for one in marks] for name in ("half", "across", "label"))
+        return cls(np.concatenate(where), np.concatenate(half), np.concatenate(across), np.concatenate(label))
 
 
 @dataclass(frozen=True)
 class Sheet:
     """One page image with its labels. Patches are in merge-group order: the four of a visual token stand together.
 
-    patches: [n, 64] fp32, -1 (black) to 1 (white); grid: (rows, columns) of patches; characters: [n, 3]; pieces: [n / 4, 6];
-    cells: the visual token that shows character start + i of the text the page was made of, -1 where none does.
+    patches: [n, 64] fp32, -1 (black) to 1 (white); grid: (rows, columns) of patches; characters: which patch shows which; pieces: which
+    visual token shows which; cells: the visual token that shows character start + i of the text the page was made of, -1 where none does.
     """
 
     patches: npt.NDArray[np.float32]
     grid: tuple[int, int]
-    characters: Labels
-    pieces: Labels
+    characters: Marks
+    pieces: Marks
     start: int
     cells: Labels
 
@@ -79,8 +106,8 @@ class Press:
 
     def _label(self, page: Page, style: PageStyle, dpi: int, patches: npt.NDArray[np.float32], grid: tuple[int, int]) -> Sheet:
         rows, columns = grid
-        characters = np.zeros((rows, columns, CHARACTER_SLOTS), np.int64)
-        pieces = np.zeros((rows // MERGE, columns // MERGE, MERGE, PIECE_SLOTS // MERGE), np.int64)
+        characters: list[tuple[int, int, float, int]] = []
+        pieces: list[tuple[int, int, float, int]] = []
         cells = np.full(page.end - page.start, -1, np.int64)
         scale = dpi / 72
         font = typeface(style).at(style.size * scale)
@@ -90,18 +117,21 @@ class Press:
             pen = [line.x0 * scale + x for x in steps.along(line.text)]
             row = min(int((line.y0 + _MIDDLE * style.size) * scale / PATCH), rows - 1)
             for i, character in enumerate(line.text):
-                column = min(int((pen[i] + pen[i + 1]) / 2 / PATCH), columns - 1)
+                middle = (pen[i] + pen[i + 1]) / 2
+                column = min(int(middle / PATCH), columns - 1)
                 cells[line.start - page.start + i] = row // MERGE * (columns // MERGE) + column // MERGE
                 if character != " " and character in CHARACTERS:
-                    _put(characters[row, column], CHARACTERS[character])
+                    for at, across in _beside(middle / PATCH, columns):
+                        group = row // MERGE * (columns // MERGE) + at // MERGE
+                        characters.append((group * MERGE**2 + row % MERGE * MERGE + at % MERGE, 0, across, CHARACTERS[character]))
             encoded = self.vocabulary.encode(line.text)
             for piece, (a, b) in zip(encoded.ids, encoded.spans, strict=True):
                 # A piece's own letters say where it is, not the space that BPE glues to its front.
                 while b - a > 1 and line.text[a] == " ":
                     a += 1
-                column = min(int((pen[a] + pen[b]) / 2 / (PATCH * MERGE)), columns // MERGE - 1)
-                _put(pieces[row // MERGE, column, row % MERGE], piece)
-        return Sheet(patches, grid, _grouped(characters), pieces.reshape(-1, PIECE_SLOTS), page.start, cells)
+                for at, across in _beside((pen[a] + pen[b]) / 2 / (PATCH * MERGE), columns // MERGE):
+                    pieces.append((row // MERGE * (columns // MERGE) + at, row % MERGE, across, piece))
+        return Sheet(patches, grid, Marks.of(characters), Marks.of(pieces), page.start, cells)
 
 
 class _Steps:
@@ -130,12 +160,10 @@ class _Steps:
         return [*places, self.font.getlength(text)]
 
 
-def _put(slots: Labels, label: int) -> None:
-    """Into the first free slot; what no slot is left for is not asked of the eye."""
-    for i, held in enumerate(slots.tolist()):
-        if held == 0:
-            slots[i] = label
-            return
+def _beside(middle: float, columns: int) -> Iterator[tuple[int, float]]:
+    """The columns in which, or within `MARGIN` of which, a middle lies (in columns), and where in each of them."""
+    for column in range(max(0, int(middle - MARGIN)), min(columns - 1, int(middle + MARGIN)) + 1):
+        yield column, middle - column
 
 
 def _patches(image: Image.Image) -> npt.NDArray[np.float32]:
@@ -145,7 +173,7 @@ def _patches(image: Image.Image) -> npt.NDArray[np.float32]:
     return _grouped(blocks)
 
 
-def _grouped(grid: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+def _grouped(grid: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """[rows, columns, d] -> [rows * columns, d] in merge-group order, the order GLM-4V's eye expects."""
     rows, columns, depth = grid.shape
     groups = grid.reshape(rows // MERGE, MERGE, columns // MERGE, MERGE, depth).swapaxes(1, 2)

@@ -23,67 +23,87 @@ from eval.records import WIDTH
 
 from . import exam, ground
 from .loop import optimisers
-from .model import Eye, Size
-from .pages import CHARACTER_SLOTS, CHARACTERS, PIECE_SLOTS, Press, Sheet
+from .model import MERGE, Eye, Size
+from .pages import CHARACTERS, MARGIN, Marks, Press, Sheet
 
-# An empty slot weighs this much beside one that holds a piece; this share of them is asked.
-_EMPTY_WEIGHT, _EMPTY_ASKED = 0.15, 0.2
+# Maps across a patch and across a visual token; in between they are interpolated.
+_PLACES_OF_PATCH, _PLACES_OF_TOKEN = 4, 6
 
 
-class CharacterHead(nn.Linear):
-    """Features of a patch -> its three characters. Thrown away after training."""
+@dataclass(frozen=True)
+class Asked:
+    """Marks as tensors, all [m]; see `pages.Marks`."""
+
+    where: Tensor
+    half: Tensor
+    across: Tensor
+    label: Tensor
+
+    @classmethod
+    def of(cls, marks: Marks, device: torch.device) -> Asked:
+        return cls(*(torch.from_numpy(found).to(device) for found in (marks.where, marks.half, marks.across, marks.label)))
+
+
+class PlaceHead(nn.Module):
+    """What a patch or a visual token shows at a place within it: linear maps at some places across, and between two of them their mean,
+    weighted by how near each is. Thrown away after training.
+    """
+
+    def __init__(self, width: int, halves: int, places: int, out: int) -> None:
+        super().__init__()
+        self.shape = (halves, places, out)
+        self.maps = nn.Linear(width, halves * places * out)
+
+    def forward(self, features: Tensor, asked: Asked) -> Tensor:
+        """features [n, width] -> [m, out]."""
+        shown = self.maps(features).view(len(features), *self.shape)
+        at = (asked.across + MARGIN) / (1 + 2 * MARGIN) * (self.shape[1] - 1)
+        left = at.long().clamp(0, self.shape[1] - 2)
+        near = shown[asked.where, asked.half, left], shown[asked.where, asked.half, left + 1]
+        return torch.lerp(*near, (at - left).to(shown.dtype)[:, None])
+
+
+class CharacterHead(PlaceHead):
+    """Features of a patch and places in it -> the characters there."""
 
     def __init__(self, eye: int) -> None:
-        super().__init__(eye, CHARACTER_SLOTS * (len(CHARACTERS) + 1))
+        super().__init__(eye, 1, _PLACES_OF_PATCH, len(CHARACTERS) + 1)
 
-    def loss(self, features: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """features [n, eye], labels [n, 3] -> cross-entropy, and which slots are named rightly, bool [n, 3]."""
-        logits = self(features).view(len(features), CHARACTER_SLOTS, -1)
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten()), logits.argmax(-1) == labels
+    def loss(self, features: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
+        """features [n, eye] -> cross-entropy, and which characters are named rightly, bool [m]."""
+        logits = self(features, asked)
+        return F.cross_entropy(logits, asked.label), logits.argmax(-1) == asked.label
 
 
 class PieceHead(nn.Module):
-    """A visual token -> its six pieces of text: a linear map a slot, then the text embeddings themselves as the output layer.
+    """Visual tokens and places in them -> the pieces of text there, through the text embeddings themselves as the output layer."""
 
-    An empty slot is label 0, whose embedding is the padding's and stays zero: a vector of its own stands in for it. Without one only a
-    bias could say "nothing here"; it took hours to grow, and until then every empty slot pulled at the eye.
-    """
-
-    def __init__(self, hidden: int, vocabulary: int, count: int = PIECE_SLOTS) -> None:
+    def __init__(self, hidden: int, vocabulary: int) -> None:
         super().__init__()
-        self.count = count
-        self.slots = nn.Linear(hidden, count * hidden)
+        self.places = PlaceHead(hidden, MERGE, _PLACES_OF_TOKEN, hidden)
         self.norm = nn.LayerNorm(hidden)
-        self.bias = nn.Parameter(torch.zeros(count, vocabulary))
-        self.nothing = nn.Parameter(torch.randn(hidden) / hidden**0.5)
+        self.bias = nn.Parameter(torch.zeros(vocabulary))
 
-    def loss(self, tokens: Tensor, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """tokens [n, hidden], embeddings [vocabulary, hidden], labels [n, 6] -> cross-entropy, and which slots are named rightly, bool [n, 6].
+    def loss(self, tokens: Tensor, embeddings: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
+        """tokens [n, hidden], embeddings [vocabulary, hidden] -> cross-entropy, and which pieces are named rightly, bool [m].
 
-        Four slots in five are empty. They count little, or "nothing here" would be the cheap answer everywhere, and only some of them are
-        asked, for each costs a row of the whole vocabulary. The embeddings get no gradient: the eye is to learn the tower's language, not
-        the tower to move to where the eye happens to be.
+        The embeddings get no gradient: the eye is to learn the tower's language, not the tower to move to where the eye happens to be.
         """
-        asked = (labels > 0) | (torch.rand(labels.shape, device=labels.device) < _EMPTY_ASKED)
-        right = torch.zeros_like(labels, dtype=torch.bool)
-        loss, total = torch.zeros((), device=tokens.device), torch.zeros((), device=tokens.device)
-        words = torch.cat([self.nothing[None], embeddings.detach()[1:]])
-        slots = self.slots(tokens).view(len(tokens), self.count, -1)
-        for slot in range(self.count):
-            rows = asked[:, slot].nonzero()[:, 0]
-            wanted = labels[rows, slot]
-            logits = self.norm(slots[rows, slot]) @ words.T + self.bias[slot]
-            right[rows, slot] = logits.detach().argmax(-1) == wanted
-            weight = torch.where(wanted > 0, 1.0, _EMPTY_WEIGHT / _EMPTY_ASKED)
-            loss = loss + (F.cross_entropy(logits, wanted, reduction="none") * weight).sum()
-            total = total + weight.sum()
-        return loss / total, right
+        logits = self.norm(self.places(tokens, asked)) @ embeddings.detach().T + self.bias
+        return F.cross_entropy(logits, asked.label), logits.detach().argmax(-1) == asked.label
 
 
-def share(right: Tensor, labels: Tensor) -> float:
-    """The share of the slots that hold something which are named rightly; nan where none holds anything."""
-    there = labels > 0
-    return float(right[there].float().mean())
+def share(right: Tensor) -> float:
+    """The share that is right; nan of none."""
+    return float(right.float().mean())
+
+
+def asked_of(sheets: Sequence[Sheet], device: torch.device) -> tuple[Asked, Asked]:
+    """The characters and the pieces of several sheets, as of one."""
+    lengths = [len(sheet.patches) for sheet in sheets]
+    characters = Marks.join([sheet.characters for sheet in sheets], lengths)
+    pieces = Marks.join([sheet.pieces for sheet in sheets], [length // MERGE**2 for length in lengths])
+    return Asked.of(characters, device), Asked.of(pieces, device)
 
 
 @dataclass(frozen=True)
@@ -164,15 +184,14 @@ class See:
         patches = torch.from_numpy(np.concatenate([sheet.patches for sheet in sheets])).to(self.device)
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.options.still):
             features, tokens = self.eye.look(patches, [sheet.grid for sheet in sheets])
-        characters = torch.from_numpy(np.concatenate([sheet.characters for sheet in sheets])).to(self.device)
-        pieces = torch.from_numpy(np.concatenate([sheet.pieces for sheet in sheets])).to(self.device)
+        characters, pieces = asked_of(sheets, self.device)
         seen, characters_right = self.characters.loss(features, characters)
         named, pieces_right = self.pieces.loss(tokens, self.embeddings, pieces)
         figures = {"characters loss": float(seen.detach()), "pieces loss": float(named.detach())}
         of_patch = torch.tensor([dpi for sheet, dpi in drawn for _ in sheet.patches], device=self.device)
         for dpi in sorted(set(self.options.dpis)):
-            figures[f"characters {dpi}"] = share(characters_right[of_patch == dpi], characters[of_patch == dpi])
-            figures[f"pieces {dpi}"] = share(pieces_right[of_patch[::4] == dpi], pieces[of_patch[::4] == dpi])
+            figures[f"characters {dpi}"] = share(characters_right[of_patch[characters.where] == dpi])
+            figures[f"pieces {dpi}"] = share(pieces_right[of_patch[:: MERGE**2][pieces.where] == dpi])
         return seen + named, figures
 
 

@@ -36,7 +36,7 @@ def test_on_a_page_each_aim_points_at_tokens_that_show_the_letters(press, seed):
         for r in rows:
             assert transcript.ids[r] == Mark.IMAGE
             first, sheet = max((f, s) for f, s in zip(firsts, lesson.flat(), strict=True) if f <= r)
-            shown += "".join(NAMES[n] for n in sheet.characters[4 * (r - first) : 4 * (r - first) + 4].flatten() if n)
+            shown += "".join(NAMES[n] for n in sheet.characters.label[sheet.characters.where // 4 == r - first])
         piece = press.vocabulary.decode([transcript.ids[row + 1]]).strip()
         assert set(piece) <= set(shown)
 

@@ -4,17 +4,22 @@ import numpy as np
 import pytest
 
 from eval.training.model import MERGE, PATCH
-from eval.training.pages import CHARACTERS
+from eval.training.pages import CHARACTERS, MARGIN, Marks
 
 LINES = ["The owner of Brobo tower is Dupu Hiovin.", "Clifai has price $23,890.", "  its fuel is coal"]
 NAMES = {number: character for character, number in CHARACTERS.items()}
 
 
-def grid_of(sheet, grouped):
-    """[n, d] in merge-group order -> [rows, columns, d]."""
-    rows, columns = sheet.grid
-    blocks = grouped.reshape(rows // MERGE, columns // MERGE, MERGE, MERGE, -1).swapaxes(1, 2)
-    return blocks.reshape(rows, columns, -1)
+def read(marks, columns, halves, size):
+    """The labels in reading order, each once: (row, place across in pixels, label) of every mark; two marks of one thing fall together."""
+    group, patch = np.divmod(marks.where, MERGE**2) if size == PATCH else (marks.where, 0)
+    row = group // (columns // (MERGE if size == PATCH else 1))
+    column = group % (columns // (MERGE if size == PATCH else 1))
+    if size == PATCH:
+        row, column = row * MERGE + patch // MERGE, column * MERGE + patch % MERGE
+    across = np.round((column + marks.across) * size, 2)
+    rows = row * halves + marks.half
+    return sorted({(int(r), float(x), int(label)) for r, x, label in zip(rows, across, marks.label, strict=True)})
 
 
 @pytest.mark.parametrize("dpi", [72, 120])
@@ -32,20 +37,31 @@ def test_a_changed_digit_changes_the_ink_of_the_token_that_is_said_to_show_it(pr
 def test_the_characters_are_read_off_the_page_in_order(press, dpi):
     (sheet,) = press.print("\n".join(LINES), dpi)
     # At 120 DPI a line is taller than a patch: rows of patches without a line's middle hold no character.
-    read = ["".join(NAMES[n] for patch in row for n in patch if n) for row in grid_of(sheet, sheet.characters)]
-    assert [row for row in read if row] == [line.replace(" ", "") for line in LINES]
+    found = read(sheet.characters, sheet.grid[1], 1, PATCH)
+    rows = sorted({row for row, _, _ in found})
+    assert ["".join(NAMES[label] for at, _, label in found if at == row) for row in rows] == [line.replace(" ", "") for line in LINES]
 
 
 @pytest.mark.parametrize("dpi", [72, 120])
 def test_the_pieces_are_the_lines_tokens(press, dpi):
     (sheet,) = press.print(LINES[0], dpi)
-    rows, columns = sheet.tokens
-    found = [int(piece) for piece in sheet.pieces.reshape(rows, columns, 2, 3).transpose(0, 2, 1, 3).flatten() if piece]
-    ids = press.vocabulary.encode(LINES[0]).ids
-    # A crowded token has no slot for a fourth piece: nothing is out of order, and little is missing.
-    rest = iter(ids)
-    assert all(piece in rest for piece in found)
-    assert len(found) >= 0.8 * len(ids)
+    assert [label for _, _, label in read(sheet.pieces, sheet.tokens[1], MERGE, PATCH * MERGE)] == press.vocabulary.encode(LINES[0]).ids
+
+
+def test_what_stands_at_a_border_is_asked_of_both_sides(press):
+    (sheet,) = press.print("\n".join(LINES), 72)
+    for marks in (sheet.characters, sheet.pieces):
+        inside = (marks.across >= 0) & (marks.across < 1)
+        beside = marks.across[~inside]
+        assert 0.1 < len(beside) / inside.sum() < 0.4
+        assert np.all((beside >= -MARGIN) & (beside <= 1 + MARGIN))
+
+
+def test_marks_of_several_pages_are_numbered_on():
+    one = Marks.of([(1, 0, 0.5, 7)])
+    both = Marks.join([one, Marks.of([]), one], [4, 2, 4])
+    assert both.where.tolist() == [1, 7]
+    assert both.label.tolist() == [7, 7]
 
 
 def test_a_page_has_the_cards_size_and_values(press):

@@ -9,7 +9,8 @@ import torch
 from eval.records import WIDTH
 from eval.training.loop import Allowance, train
 from eval.training.model import network
-from eval.training.see import CharacterHead, PieceHead, See, SeeOptions, random_line, share
+from eval.training.pages import MARGIN
+from eval.training.see import Asked, CharacterHead, PieceHead, PlaceHead, See, SeeOptions, evenly, random_line, share
 
 
 def test_lines_fit_the_width_and_are_printable():
@@ -26,46 +27,63 @@ def test_the_loss_falls_and_the_tower_stays(press, tiny, tmp_path):
     embeddings = stage.embeddings.clone()
     pages = stage.drawing(Random("the same pages"), 0.0)
     first, _ = stage.learn(pages, Random(0))
-    train(stage, tmp_path / "see.safetensors", Allowance(steps=15), seed=0, report=lambda line: None)
+    train(stage, tmp_path / "see.safetensors", Allowance(steps=30), seed=0, report=lambda line: None)
     last, _ = stage.learn(pages, Random(0))
     assert last < 0.8 * first
     assert torch.equal(head, stage.modules["net"].lm_head.weight)
     assert torch.equal(embeddings, stage.embeddings)
 
 
-def test_accuracy_counts_only_slots_that_hold_something():
-    head = CharacterHead(2)
+def asked(*rows):
+    where, half, across, label = zip(*rows, strict=True)
+    return Asked(torch.tensor(where), torch.tensor(half), torch.tensor(across), torch.tensor(label))
+
+
+def test_a_head_answers_for_the_place_that_is_asked():
+    head = PlaceHead(2, 2, 3, 1)
     with torch.no_grad():
-        head.weight.zero_()
-        head.bias.zero_()
-        head.bias.view(3, -1)[0, 5] = 1.0
-    labels = torch.tensor([[5, 0, 0], [6, 0, 0]])
-    _, right = head.loss(torch.zeros(2, 2), labels)
-    assert share(right, labels) == 0.5
-    assert math.isnan(share(right[:0], labels[:0]))
+        head.maps.weight.zero_()
+        head.maps.bias.copy_(torch.arange(6.0))
+    edge, middle = -MARGIN, 0.5
+    found = head(torch.zeros(5, 2), asked((0, 0, edge, 0), (4, 0, middle, 0), (1, 1, 1 - edge, 0), (1, 1, (middle + edge) / 2, 0)))
+    assert found[:, 0].tolist() == pytest.approx([0, 1, 5, 3.5])
 
 
-def test_every_piece_is_asked_and_some_empty_slots_only():
+def test_two_characters_of_one_patch_are_told_apart():
     torch.manual_seed(0)
-    head = PieceHead(8, 300)
-    labels = torch.zeros(400, 6, dtype=torch.long)
-    labels[:, 2] = 7
-    with torch.no_grad():
-        head.bias[:, 0] = 100.0
-        head.bias[2, 7] = 200.0
-    _, right = head.loss(torch.randn(400, 8), torch.randn(300, 8), labels)
-    assert right[:, 2].all()
-    asked = right[:, [0, 1, 3, 4, 5]].float().mean()
-    assert 0.1 < asked < 0.3
+    head = CharacterHead(4)
+    features, marks = torch.randn(1, 4), asked((0, 0, 0.2, 5), (0, 0, 0.8, 6))
+    adam = torch.optim.Adam(head.parameters(), lr=0.1)
+    for _ in range(30):
+        loss, right = head.loss(features, marks)
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    assert share(right) == 1.0
+    assert math.isnan(share(right[:0]))
+
+
+def test_the_embeddings_get_no_gradient():
+    head, embeddings = PieceHead(8, 300), torch.randn(300, 8, requires_grad=True)
+    head.loss(torch.randn(3, 8), embeddings, asked((2, 1, 0.3, 9)))[0].backward()
+    assert embeddings.grad is None
+    assert head.places.maps.weight.grad.abs().sum() > 0
+
+
+def test_each_dpi_is_drawn_as_often_as_any_other():
+    drawn = evenly(Random(0), (72, 72, 120), 8)
+    assert sorted(drawn)[:4] == [72] * 4
+    assert drawn.count(120) in (2, 3)
+    assert len(drawn) == 8
 
 
 def test_a_still_eye_stays_while_its_heads_learn(press, tiny, tmp_path):
     stage = See(network(tiny, 0), tiny, press, SeeOptions(batch=2, still=True, rate=0.05, muon_rate=0.3))
     before = {key: value.clone() for key, value in stage.modules["net"].state_dict().items()}
-    heads = stage.modules["pieces"].slots.weight.clone()
+    heads = stage.modules["pieces"].places.maps.weight.clone()
     train(stage, tmp_path / "see.safetensors", Allowance(steps=2), seed=0, report=lambda line: None)
     assert all(torch.equal(value, before[key]) for key, value in stage.modules["net"].state_dict().items())
-    assert not torch.equal(heads, stage.modules["pieces"].slots.weight)
+    assert not torch.equal(heads, stage.modules["pieces"].places.maps.weight)
 
 
 def test_what_is_right_is_said_for_each_dpi(press, tiny):
