@@ -53,7 +53,9 @@ def figures():
 
 
 def test_the_readers_weights_are_those_its_card_speaks_of(figures):
-    assert card.weights_of(READER) == figures["weights"], "the weights changed: measure them again (quire eval card --out cache_compiler/reader)"
+    assert card.weights_of(READER) == figures["weights"], (
+        "the weights changed: measure them again (quire eval card --out cache_compiler/reader)"
+    )
 
 
 @pytest.mark.parametrize("dpi", ["72", "120"])

@@ -11,7 +11,7 @@ import torch
 from eval.training.answer import Answer, AnswerOptions
 from eval.training.curriculum import Curriculum
 from eval.training.exam import PAPERS
-from eval.training.lessons import Course
+from eval.training.lessons import Course, draw_lesson
 from eval.training.loop import Allowance, Habits, train
 from eval.training.model import network
 from eval.training.pages import Press
@@ -157,3 +157,22 @@ def test_half_precision_keeps_the_loss_near(press, tiny, moving):
         loss.backward()
         losses.append(float(loss.detach()))
     assert losses[0] == pytest.approx(losses[1], rel=0.05)
+
+
+@pytest.mark.parametrize(("pages", "moves"), [(2, True), (3, False)])
+def test_a_moving_eye_learns_from_short_contexts_and_looks_at_long_ones(press, tiny, pages, moves):
+    course = Course(pages=(pages,), shortest=2, longest=2, text=0.0, questions=1, finds=1)
+    stage = Answer(network(tiny, 0), tiny, press, AnswerOptions(batch=1, reuse=1, moving=True, curriculum=Curriculum.of(course)))
+    loss, figures = step(stage, Random(0))
+    loss.backward()
+    assert ("characters loss" in figures) == moves
+    assert any(p.grad is not None for p in stage.eye.tower.blocks.parameters()) == moves
+    assert all(p.grad is not None for p in stage.eye.second_half())
+
+
+def test_members_of_a_team_draw_lessons_of_one_size(press):
+    course = Course(pages=(1, 2, 3), shortest=2, longest=6, text=0.5)
+    one, other = (draw_lesson(Random(rank), course, press, Random("all")) for rank in range(2))
+    assert one.pages != other.pages
+    assert [len(page) for page in one.pages] == [len(page) for page in other.pages]
+    assert [sheet.tokens for sheet in one.flat()] == [sheet.tokens for sheet in other.flat()]

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from eval.training.muon import Muon, orthogonal
+from eval.training.muon import Muon, _makers, orthogonal
 
 
 @pytest.mark.parametrize("shape", [(8, 8), (16, 4), (4, 16)])
@@ -39,3 +39,40 @@ def test_a_parameter_without_a_gradient_is_left_alone():
     weight = torch.nn.Parameter(torch.ones(2, 2))
     Muon([weight], lr=1.0).step()
     assert torch.equal(weight, torch.ones(2, 2))
+
+
+class Pair:
+    """Two members' team in one process: what the first has made is kept, and the second is given both."""
+
+    def __init__(self, rank, made):
+        self.rank, self.size, self.made = rank, 2, made
+
+    def add(self, flat):
+        self.made.append(flat.clone())
+        flat.copy_(sum(self.made))
+
+
+def test_two_members_make_the_step_that_one_would_make():
+    torch.manual_seed(0)
+    shapes = [(6, 4), (4, 4), (8, 2), (2, 2)]
+    gradients = [torch.randn(shape) for shape in shapes]
+
+    def stepped(team=None):
+        weights = [torch.nn.Parameter(torch.zeros(shape)) for shape in shapes]
+        for weight, gradient in zip(weights, gradients, strict=True):
+            weight.grad = gradient.clone()
+        muon = Muon(weights, lr=0.1)
+        muon.team = team or muon.team
+        muon.step()
+        return weights
+
+    made: list[torch.Tensor] = []
+    stepped(Pair(0, made))
+    together = stepped(Pair(1, made))
+    assert all(torch.equal(one, two) for one, two in zip(stepped(), together, strict=True))
+    assert all(part.count_nonzero() < part.numel() for part in made)
+
+
+def test_members_have_about_as_much_to_do():
+    makers = _makers([(8, 8), (8, 8), (4, 4), (4, 4), (4, 4), (4, 4)], 2)
+    assert sorted(makers[:2]) == sorted(makers[2:4]) == [0, 1]
