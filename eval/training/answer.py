@@ -89,10 +89,9 @@ class Answer:
         self.tower = net.model.language_model
         self.guide = guide.install(self.tower)
         self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
-        self.modules: dict[str, nn.Module] = {"net": net, "pieces": self.pieces}
-        self.characters = CharacterHead(size.eye).to(device) if options.moving else None
-        if self.characters:
-            self.modules["characters"] = self.characters
+        # Of a still eye it stays as it is: a later course may let the eye move.
+        self.characters = CharacterHead(size.eye).to(device)
+        self.modules: dict[str, nn.Module] = {"net": net, "pieces": self.pieces, "characters": self.characters}
         self.binding = Binding(self.tower, size).to(device) if options.binding else None
         if self.binding:
             self.modules["binding"] = self.binding.head
@@ -101,7 +100,7 @@ class Answer:
             *net.lm_head.parameters(),
             *(self.eye.tower.parameters() if options.moving else self.eye.second_half()),
             *self.pieces.parameters(),
-            *(self.characters.parameters() if self.characters else ()),
+            *(self.characters.parameters() if options.moving else ()),
             *(self.binding.head.parameters() if self.binding else ()),
         ]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
@@ -121,7 +120,7 @@ class Answer:
         transcripts = [transcribe(lesson, questions(rng, lesson), self.press.vocabulary) for lesson in lessons]
         gaps = [lesson.course.gap for lesson in lessons]
         batch = Batch.of(transcripts, [with_gaps(t, rng, gap) for t, gap in zip(transcripts, gaps, strict=True)], self.device)
-        if self.characters:
+        if self.options.moving:
             features, read = self._look_on(lessons)
         else:
             features, read = [feature for lesson in lessons for feature in lesson.features], None
@@ -204,7 +203,6 @@ class Answer:
 
         A long context's pages it only looks at: they teach to find, and learning from all of them would take three times as long.
         """
-        assert self.characters
         short = [sheet for lesson in lessons for sheet in lesson.flat() if len(lesson.pages) <= self.options.moving_pages]
         long = [sheet for lesson in lessons for sheet in lesson.flat() if len(lesson.pages) > self.options.moving_pages]
         learnt = self._seen(short)

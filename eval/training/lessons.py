@@ -17,6 +17,8 @@ from .tokenizer import Mark, Vocabulary
 
 # No more questions than this in a lesson: behind them stand no pages, and their rows cost as much.
 _MOST_QUESTIONS = 32
+# A "Read" task goes on for this many lines at most.
+_LINES_READ = 5
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,8 @@ class Course:
     alike: share of contexts whose pages all have one DPI; text: share of contexts given as text (they teach the tower to find and to copy
     before the eye is sharp); sections: share of contexts that are rows under headings; wide: share of contexts on wider ground
     (`ground.py`); hops, dense, absent: as in `records.build`; questions: asked a page of one context, which is read once for all of them;
-    finds: "Find: some words" tasks beside them, which are answered with the rest of the line; gap: most positions skipped between pages,
+    finds: "Find: some words" tasks beside them, which are answered with the rest of the line; reads: "Read: some words" tasks, answered with
+    that and the lines after it; gap: most positions skipped between pages,
     so that places far out are met.
     """
 
@@ -44,6 +47,7 @@ class Course:
     absent: float = 0.2
     questions: int = 6
     finds: int = 2
+    reads: int = 0
     gap: int = 0
 
 
@@ -72,7 +76,7 @@ class Lesson:
         """About how many rows the lesson takes; lessons of like span are trained together."""
         tokens = (sheet.tokens for sheet in self.flat())
         context = sum(17 * len(page) for page in self.pages) if self.sheets is None else sum(rows * columns for rows, columns in tokens)
-        return context + 24 * (self.asked + self.course.finds)
+        return context + 24 * (self.asked + self.course.finds + 3 * self.course.reads)
 
 
 @dataclass(frozen=True)
@@ -131,11 +135,21 @@ def find(rng: Random, lines: Sequence[str]) -> Query:
     return Query(f"Find: {given}", rest, 1, line)
 
 
+def read(rng: Random, pages: Sequence[Sequence[str]], most: int) -> Query:
+    """Read on from some words to the end of their line and as many lines after it, `most` or fewer: every row of the answer is a piece copied."""
+    started = find(rng, [line for page in pages for line in page])
+    page = next(page for page in pages if started.fact in page)
+    at = page.index(started.fact)
+    fact = "\n".join(page[at : at + 1 + rng.randint(1, most)])
+    return Query(started.question.replace("Find:", "Read:"), fact[started.fact.rindex(started.answer) :], 1, fact)
+
+
 def questions(rng: Random, lesson: Lesson) -> list[Query]:
-    """Those of the lesson's questions that are asked this time, in random order, "Find" tasks among them."""
+    """Those of the lesson's questions that are asked this time, in random order, "Find" and "Read" tasks among them."""
     chosen = rng.sample(lesson.queries, lesson.asked)
     lines = [line for page in lesson.pages for line in page]
     chosen += [find(rng, lines) for _ in range(lesson.course.finds)]
+    chosen += [read(rng, lesson.pages, _LINES_READ) for _ in range(lesson.course.reads)]
     rng.shuffle(chosen)
     return chosen
 
@@ -212,6 +226,11 @@ def _place(pages: Sequence[Sequence[str]], query: Query) -> tuple[int, int] | No
         return None
     places = []
     for page, lines in enumerate(pages):
+        if "\n" in query.fact:
+            text = "\n".join(lines)
+            if f"\n{query.fact}\n" in f"\n{text}\n":
+                places.append((page, f"\n{text}\n".index(f"\n{query.fact}\n")))
+            continue
         start = 0
         for line in lines:
             # A fact is a line, or a sentence of a paragraph.

@@ -39,6 +39,7 @@ _COURSE_COUNTS = {
     "longest": "most lines of a page (12)",
     "questions": "questions asked of one context (6)",
     "finds": "'Find: some words' tasks beside them (2)",
+    "reads": "'Read: some words' tasks, which go on for several lines (0)",
     "gap": "most positions skipped between pages (0)",
 }
 _COURSE_SHARES = {

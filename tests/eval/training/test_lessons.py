@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from eval.training.lessons import Course, draw_lesson, find, questions, transcribe
+from eval.training.lessons import Course, draw_lesson, find, questions, read, transcribe
 from eval.training.pages import CHARACTERS
 from eval.training.tokenizer import Mark
 
@@ -98,3 +98,17 @@ def test_a_find_gives_words_of_one_line_alone_where_it_can():
     for seed in range(40):
         given = find(Random(seed), lines).question.removeprefix("Find: ")
         assert sum(f" {given} " in f" {line} " for line in lines) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_read_goes_on_over_lines_and_each_aim_points_at_its_letters(press, seed):
+    lesson, _ = lesson_of(press, seed, text=1.0)
+    query = read(Random(seed), lesson.pages, 4)
+    assert query.question.startswith("Read: ")
+    text = "\n".join(next(page for page in lesson.pages if query.fact.split("\n")[0] in page))
+    assert query.answer in text
+    transcript = transcribe(lesson, [query], press.vocabulary)
+    assert len(transcript.aims) >= len(query.answer.split())
+    for row, rows in transcript.aims:
+        piece = press.vocabulary.decode([transcript.ids[row + 1]]).strip()
+        assert piece in press.vocabulary.decode([transcript.ids[r] for r in rows])
