@@ -30,14 +30,11 @@ _MIDDLE = 0.62
 
 Labels = npt.NDArray[np.int64]
 
-_Mark = tuple[int, int, float, int, int]
-
 
 @dataclass(frozen=True)
 class Marks:
     """What stands where on a page: m marks, each with the patch or visual token it lies in (or beside, by `MARGIN` at most), the half of it
-    (0 upper, 1 lower; of a patch always 0), its middle across from 0 at the left border to 1, what it is, and what stands before it on its line
-    (0: nothing). All arrays are [m].
+    (0 upper, 1 lower; of a patch always 0), its middle across from 0 at the left border to 1, and what it is. All arrays are [m].
 
     A place is asked, not the first, second or third of what a token holds: where something lies on a border, that would be a guess,
     and one wrong guess would number all that follows wrongly.
@@ -47,21 +44,19 @@ class Marks:
     half: Labels
     across: npt.NDArray[np.float32]
     label: Labels
-    before: Labels
 
     @classmethod
-    def of(cls, found: Sequence[_Mark]) -> Marks:
-        where, half, across, label, before = zip(*found, strict=True) if found else [()] * 5
-        wholes = (np.array(whole, np.int64) for whole in (where, half, label, before))
-        return cls(next(wholes), next(wholes), np.array(across, np.float32), next(wholes), next(wholes))
+    def of(cls, found: Sequence[tuple[int, int, float, int]]) -> Marks:
+        where, half, across, label = zip(*found, strict=True) if found else ((), (), (), ())
+        return cls(np.array(where, np.int64), np.array(half, np.int64), np.array(across, np.float32), np.array(label, np.int64))
 
     @classmethod
     def join(cls, marks: Sequence[Marks], counts: Sequence[int]) -> Marks:
         """Those of several pages, `counts` patches or tokens long, as of one."""
         starts = np.cumsum([0, *counts[:-1]])
         where = [one.where + start for one, start in zip(marks, starts, strict=True)]
-        half, across, label, before = ([getattr(one, name) for one in marks] for name in ("half", "across", "label", "before"))
-        return cls(np.concatenate(where), np.concatenate(half), np.concatenate(across), np.concatenate(label), np.concatenate(before))
+        half, across, label = ([getattr(one, name) for one in marks] for name in ("half", "across", "label"))
+        return cls(np.concatenate(where), np.concatenate(half), np.concatenate(across), np.concatenate(label))
 
 
 @dataclass(frozen=True)
@@ -111,8 +106,8 @@ class Press:
 
     def _label(self, page: Page, style: PageStyle, dpi: int, patches: npt.NDArray[np.float32], grid: tuple[int, int]) -> Sheet:
         rows, columns = grid
-        characters: list[_Mark] = []
-        pieces: list[_Mark] = []
+        characters: list[tuple[int, int, float, int]] = []
+        pieces: list[tuple[int, int, float, int]] = []
         cells = np.full(page.end - page.start, -1, np.int64)
         scale = dpi / 72
         font = typeface(style).at(style.size * scale)
@@ -128,14 +123,14 @@ class Press:
                 if character != " " and character in CHARACTERS:
                     for at, across in _beside(middle / PATCH, columns):
                         group = row // MERGE * (columns // MERGE) + at // MERGE
-                        characters.append((group * MERGE**2 + row % MERGE * MERGE + at % MERGE, 0, across, CHARACTERS[character], 0))
+                        characters.append((group * MERGE**2 + row % MERGE * MERGE + at % MERGE, 0, across, CHARACTERS[character]))
             encoded = self.vocabulary.encode(line.text)
-            for piece, before, (a, b) in zip(encoded.ids, [0, *encoded.ids], encoded.spans, strict=False):
+            for piece, (a, b) in zip(encoded.ids, encoded.spans, strict=True):
                 # A piece's own letters say where it is, not the space that BPE glues to its front.
                 while b - a > 1 and line.text[a] == " ":
                     a += 1
                 for at, across in _beside((pen[a] + pen[b]) / 2 / (PATCH * MERGE), columns // MERGE):
-                    pieces.append((row // MERGE * (columns // MERGE) + at, row % MERGE, across, piece, before))
+                    pieces.append((row // MERGE * (columns // MERGE) + at, row % MERGE, across, piece))
         return Sheet(patches, grid, Marks.of(characters), Marks.of(pieces), page.start, cells)
 
 

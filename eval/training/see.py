@@ -28,8 +28,6 @@ from .pages import CHARACTERS, MARGIN, Marks, Press, Sheet
 
 # Maps across a patch and across a visual token; in between they are interpolated.
 _PLACES_OF_PATCH, _PLACES_OF_TOKEN = 4, 6
-# The piece before one counts this much beside the piece itself.
-_BEFORE_WEIGHT = 0.5
 
 
 @dataclass(frozen=True)
@@ -40,11 +38,10 @@ class Asked:
     half: Tensor
     across: Tensor
     label: Tensor
-    before: Tensor
 
     @classmethod
     def of(cls, marks: Marks, device: torch.device) -> Asked:
-        return cls(*(torch.from_numpy(found).to(device) for found in (marks.where, marks.half, marks.across, marks.label, marks.before)))
+        return cls(*(torch.from_numpy(found).to(device) for found in (marks.where, marks.half, marks.across, marks.label)))
 
 
 class PlaceHead(nn.Module):
@@ -79,27 +76,21 @@ class CharacterHead(PlaceHead):
 
 
 class PieceHead(nn.Module):
-    """Visual tokens and places in them -> the pieces of text there, through the text embeddings themselves as the output layer.
-
-    Each is asked for the piece before it, too. To copy, a tower looks for the piece it has just said and takes what follows; where a token holds
-    several pieces, what follows which must be told by the token itself.
-    """
+    """Visual tokens and places in them -> the pieces of text there, through the text embeddings themselves as the output layer."""
 
     def __init__(self, hidden: int, vocabulary: int) -> None:
         super().__init__()
         self.places = PlaceHead(hidden, MERGE, _PLACES_OF_TOKEN, hidden)
-        self.before = PlaceHead(hidden, MERGE, _PLACES_OF_TOKEN, hidden)
         self.norm = nn.LayerNorm(hidden)
         self.bias = nn.Parameter(torch.zeros(vocabulary))
 
     def loss(self, tokens: Tensor, embeddings: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
-        """tokens [n, hidden], embeddings [vocabulary, hidden] -> cross-entropy of both, and which pieces are named rightly, bool [m].
+        """tokens [n, hidden], embeddings [vocabulary, hidden] -> cross-entropy, and which pieces are named rightly, bool [m].
 
         The embeddings get no gradient: the eye is to learn the tower's language, not the tower to move to where the eye happens to be.
         """
-        logits, before = (self.norm(head(tokens, asked)) @ embeddings.detach().T + self.bias for head in (self.places, self.before))
-        loss = F.cross_entropy(logits, asked.label) + _BEFORE_WEIGHT * F.cross_entropy(before, asked.before)
-        return loss, logits.detach().argmax(-1) == asked.label
+        logits = self.norm(self.places(tokens, asked)) @ embeddings.detach().T + self.bias
+        return F.cross_entropy(logits, asked.label), logits.detach().argmax(-1) == asked.label
 
 
 def share(right: Tensor) -> float:

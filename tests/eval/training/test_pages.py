@@ -58,20 +58,10 @@ def test_what_stands_at_a_border_is_asked_of_both_sides(press):
 
 
 def test_marks_of_several_pages_are_numbered_on():
-    one = Marks.of([(1, 0, 0.5, 7, 6)])
+    one = Marks.of([(1, 0, 0.5, 7)])
     both = Marks.join([one, Marks.of([]), one], [4, 2, 4])
     assert both.where.tolist() == [1, 7]
     assert both.label.tolist() == [7, 7]
-    assert both.before.tolist() == [6, 6]
-
-
-def test_each_piece_knows_the_one_before_it_on_its_line(press):
-    (sheet,) = press.print("\n".join(LINES), 120)
-    known = {(0, 0)}
-    for line in LINES:
-        ids = press.vocabulary.encode(line).ids
-        known |= set(zip(ids, [0, *ids], strict=False))
-    assert set(zip(sheet.pieces.label.tolist(), sheet.pieces.before.tolist(), strict=True)) == known - {(0, 0)}
 
 
 def test_a_page_has_the_cards_size_and_values(press):

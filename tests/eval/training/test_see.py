@@ -29,14 +29,14 @@ def test_the_loss_falls_and_the_tower_stays(press, tiny, tmp_path):
     first, _ = stage.learn(pages, Random(0))
     train(stage, tmp_path / "see.safetensors", Allowance(steps=30), seed=0, report=lambda line: None)
     last, _ = stage.learn(pages, Random(0))
-    assert last < 0.9 * first
+    assert last < 0.8 * first
     assert torch.equal(head, stage.modules["net"].lm_head.weight)
     assert torch.equal(embeddings, stage.embeddings)
 
 
 def asked(*rows):
     where, half, across, label = zip(*rows, strict=True)
-    return Asked(torch.tensor(where), torch.tensor(half), torch.tensor(across), torch.tensor(label), torch.tensor(label) * 0)
+    return Asked(torch.tensor(where), torch.tensor(half), torch.tensor(across), torch.tensor(label))
 
 
 def test_a_head_answers_for_the_place_that_is_asked():
