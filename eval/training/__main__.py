@@ -67,12 +67,14 @@ def _see(args: argparse.Namespace) -> bool:
     from .checkpoint import load, read_header
     from .model import SIZES, network
     from .see import See, SeeOptions
+    from .warm import warm
 
     options = given(replace(SeeOptions(), batch=_batch(args, 16, 128)), args)
     start = args.out / "heads.safetensors" if args.start and args.start.is_dir() else args.start
     if start:
         size = read_header(start).size
-        stage = See(network(size, args.seed), size, _press(_vocabulary(args, 0, start.parent), args), options, args.device)
+        like = warm(args.like)[0] if args.like else None
+        stage = See(network(size, args.seed), size, _press(_vocabulary(args, 0, start.parent), args), options, args.device, like)
         load(start, stage.modules)
     else:
         size = given(SIZES[args.size], args)

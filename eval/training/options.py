@@ -90,6 +90,9 @@ def parser() -> argparse.ArgumentParser:
         metavar="PATH",
         help="start from this checkpoint (answer: out/see.safetensors is the default); see and all: or from a reader's directory",
     )
+    top.add_argument(
+        "--like", type=Path, metavar="DIR", help="see: draw the eye's tokens towards those of this reader, whose tower is to read them"
+    )
     top.add_argument("--moving", action="store_true", default=None, help="answer: the eye's first half moves, too")
     for name, says in _COUNTS.items():
         top.add_argument(f"--{name}", type=int, metavar="N", help=says)

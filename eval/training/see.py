@@ -147,9 +147,11 @@ class See:
 
     memory = 0
 
-    def __init__(self, net: Any, size: Size, press: Press, options: SeeOptions, device: str = "cpu") -> None:
+    def __init__(self, net: Any, size: Size, press: Press, options: SeeOptions, device: str = "cpu", like: Any = None) -> None:
+        """`like`: another reader's network of the same width. This one's visual tokens are drawn towards that one's, so that its tower reads them."""
         self.size, self.press, self.options, self.device = size, press, options, torch.device(device)
         self.name = "heads" if options.still else "see"
+        self.like = Eye(like.to(device).eval()) if like else None
         self.drawing = Pages(press, options)
         self.eye = Eye(net.to(device))
         self.embeddings: Tensor = net.model.language_model.embed_tokens.weight
@@ -188,11 +190,18 @@ class See:
         seen, characters_right = self.characters.loss(features, characters)
         named, pieces_right = self.pieces.loss(tokens, self.embeddings, pieces)
         figures = {"characters loss": float(seen.detach()), "pieces loss": float(named.detach())}
+        unlike = torch.zeros((), device=self.device)
+        if self.like:
+            with torch.no_grad():
+                _, wanted = self.like.look(patches, [sheet.grid for sheet in sheets])
+            # The share of the other's variance that is missed: 1 for a constant, 0 for the very tokens.
+            unlike = F.mse_loss(tokens, wanted) / wanted.var(0).mean()
+            figures["unlike loss"] = float(unlike.detach())
         of_patch = torch.tensor([dpi for sheet, dpi in drawn for _ in sheet.patches], device=self.device)
         for dpi in sorted(set(self.options.dpis)):
             figures[f"characters {dpi}"] = share(characters_right[of_patch[characters.where] == dpi])
             figures[f"pieces {dpi}"] = share(pieces_right[of_patch[:: MERGE**2][pieces.where] == dpi])
-        return seen + named, figures
+        return seen + named + unlike, figures
 
 
 def evenly(rng: Random, choices: Sequence[int], n: int) -> list[int]:
