@@ -98,11 +98,13 @@ def _answer(args: argparse.Namespace) -> bool:
 def _export(args: argparse.Namespace) -> bool:
     from transformers.utils import logging
 
+    from . import examples
     from .export import export
 
     logging.disable_progress_bar()
     best = args.out / "best-answer.safetensors"
     export(best if best.exists() else args.out / "answer.safetensors", _vocabulary(args, 0), args.out / "model")
+    examples.write(args.out / "model")
     print(f"export: {args.out / 'model'}")
     return True
 
