@@ -99,6 +99,13 @@ def directory_of(model: str) -> Path:
     return READER if model == "reader" else Path(model)
 
 
+def stated(row: Row, dpi: str, arm: str = "full") -> float:
+    """What the embedded reader's card says: the percentage answered exactly."""
+    lines = json.loads((READER / FILE).read_text(encoding="utf-8"))["lines"]
+    (line,) = (line for line in lines if (line["row"], line["dpi"], line["arm"]) == (row.title, dpi, arm))
+    return float(line["exact_percent"])
+
+
 def document(lines: Sequence[dict[str, Any]], model: str, facts: dict[str, Any]) -> dict[str, Any]:
     """What `figures.json` holds: `lines` and what they are of."""
     return {"weights": weights_of(directory_of(model)), "seed": HELD_OUT, **facts, "lines": list(lines)}
