@@ -65,8 +65,13 @@ ROWS = (
 )
 
 
+def say(line: str) -> None:
+    """At once, into a file or a pipe, too: it takes minutes."""
+    print(line, flush=True)
+
+
 def figures(
-    bench: Bench, embedder: Embedder, model: str, n: int, chosen: Sequence[Row] = ROWS, report: Callable[[str], None] = print
+    bench: Bench, embedder: Embedder, model: str, n: int, chosen: Sequence[Row] = ROWS, report: Callable[[str], None] = say
 ) -> list[dict[str, Any]]:
     """A line an arm of each row at each DPI: counts, percentages with their 95 % intervals, cache rows, refusals, which questions were
     answered rightly ("0110..."), and the command.
@@ -99,11 +104,12 @@ def directory_of(model: str) -> Path:
     return READER if model == "reader" else Path(model)
 
 
-def stated(row: Row, dpi: str, arm: str = "full") -> float:
-    """What the embedded reader's card says: the percentage answered exactly."""
+def stated(row: Row, dpi: str, arm: str = "full") -> tuple[float, float, float]:
+    """What the embedded reader's card says: the percentage answered exactly, and the ends of its 95 % interval."""
     lines = json.loads((READER / FILE).read_text(encoding="utf-8"))["lines"]
     (line,) = (line for line in lines if (line["row"], line["dpi"], line["arm"]) == (row.title, dpi, arm))
-    return float(line["exact_percent"])
+    low, high = line["exact_interval"]
+    return float(line["exact_percent"]), float(low), float(high)
 
 
 def document(lines: Sequence[dict[str, Any]], model: str, facts: dict[str, Any]) -> dict[str, Any]:

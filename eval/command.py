@@ -118,7 +118,7 @@ def _records(args: argparse.Namespace) -> int:
 
     from .arms import Bench
     from .experiment import document, run, stopwatch, summary, table
-    from .records import first, read, write
+    from .records import RecordsError, first, read, write
 
     arms = args.arms.split(",")
     for arm in arms:
@@ -126,10 +126,13 @@ def _records(args: argparse.Namespace) -> int:
             raise BadRequest(f"arm {arm!r}: it is full, template, free or dummy-K with a number K")
     drawn = (args.kind, args.pages, args.lines, args.seed)
     only = ONLY.get(args.only)
-    if args.data:
-        chosen = [sample for sample in read(Path(args.data)) if only in (None, sample.hops)][: args.n]
-    else:
-        chosen = first(args.n, *drawn, each=args.each, hops=args.hops, absent=args.absent, only=only)
+    try:
+        if args.data:
+            chosen = [sample for sample in read(Path(args.data)) if only in (None, sample.hops)][: args.n]
+        else:
+            chosen = first(args.n, *drawn, each=args.each, hops=args.hops, absent=args.absent, only=only)
+    except RecordsError as error:
+        raise BadRequest(str(error)) from error
     if args.write:
         write(Path(args.write), chosen)
         print(f"{len(chosen)} questions written to {args.write}")

@@ -64,18 +64,25 @@ def write(out: Path, found: Sequence[Point]) -> None:
         table.writerow(("stage", "minutes", "step", "figure", "per cent"))
         table.writerows((p.run, f"{p.minutes:.1f}", p.step, name, mark) for p in found for name, mark in p.marks.items())
     stages = list(dict.fromkeys(point.run for point in found))
-    figure, panels = plt.subplots(1, len(stages), figsize=(5.6 * len(stages), 4.4), layout="constrained", squeeze=False)
+    figure, panels = plt.subplots(1, len(stages), figsize=(5.8 * len(stages), 4.8), layout="constrained", squeeze=False)
     titles = {"see": "the eye: characters and pieces of text named", "answer": "the reader: questions answered exactly"}
     for axes, stage in zip(panels[0], stages, strict=True):
         mine = [point for point in found if point.run == stage]
         for number, name in enumerate(dict.fromkeys(name for point in mine for name in point.marks)):
             shown = [(point.minutes, point.marks[name]) for point in mine if name in point.marks]
-            axes.plot(*zip(*shown, strict=True), color=COLOURS[number % 7], marker=MARKS[number % 7], linewidth=1.4, label=name)
+            axes.plot(
+                *zip(*shown, strict=True),
+                color=COLOURS[number % len(COLOURS)],
+                marker=MARKS[number % len(MARKS)],
+                linestyle="-" if number < len(COLOURS) else ":",
+                linewidth=1.4,
+                label=name,
+            )
         axes.set(xlabel="minutes of training, two cores", ylabel="per cent", ylim=(0, 101))
         axes.set_title(titles.get(stage, stage), fontsize=10)
         axes.grid(True, axis="y", color="#dddddd", linewidth=0.6)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.legend(frameon=False, fontsize=8)
+        axes.legend(frameon=False, fontsize=8, ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.14))
     figure.savefig(out / "curve.png", dpi=160)
     figure.savefig(out / "curve.svg", metadata={"Date": None})
     plt.close(figure)
