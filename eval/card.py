@@ -112,9 +112,9 @@ def stated(row: Row, dpi: str, arm: str = "full") -> tuple[float, float, float]:
     return float(line["exact_percent"]), float(low), float(high)
 
 
-def document(lines: Sequence[dict[str, Any]], model: str, facts: dict[str, Any]) -> dict[str, Any]:
+def document(lines: Sequence[dict[str, Any]], weights: str, facts: dict[str, Any]) -> dict[str, Any]:
     """What `figures.json` holds: `lines` and what they are of."""
-    return {"weights": weights_of(directory_of(model)), "seed": HELD_OUT, **facts, "lines": list(lines)}
+    return {"weights": weights, "seed": HELD_OUT, **facts, "lines": list(lines)}
 
 
 def write(directory: Path, found: dict[str, Any]) -> None:

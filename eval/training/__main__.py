@@ -64,16 +64,20 @@ def _heads(args: argparse.Namespace) -> bool:
 
 
 def _see(args: argparse.Namespace) -> bool:
-    from .checkpoint import load, read_header
+    from .checkpoint import CheckpointError, load, read_header
     from .model import SIZES, network
     from .see import See, SeeOptions
-    from .warm import warm
+    from .warm import size_of, warm
 
     options = given(replace(SeeOptions(), batch=_batch(args, 16, 128)), args)
     start = args.out / "heads.safetensors" if args.start and args.start.is_dir() else args.start
     if start:
         size = read_header(start).size
         like = warm(args.like)[0] if args.like else None
+        if like and (width := size_of(args.like).hidden) != size.hidden:
+            raise CheckpointError(
+                f"--like {args.like}: its tokens are {width} wide, this network's {size.hidden}; name a reader of the same width"
+            )
         stage = See(network(size, args.seed), size, _press(_vocabulary(args, 0, start.parent), args), options, args.device, like)
         load(start, stage.modules)
     else:
