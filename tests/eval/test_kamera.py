@@ -102,7 +102,8 @@ def test_the_orbit_is_tested_as_it_is_stored_and_with_the_order_under_test_held_
     assert set(held) == {"full", "blind", "exact", "transfer", "orbit"}
     # Two orders: the first one's patch, and the one under test.
     assert len({reading["unit"] for reading in row["readings"] if "held" in reading["setting"]}) == 1
-    assert held["orbit"]["answer"] == pytest.approx(held["transfer"]["answer"], rel=1e-6, abs=1e-9)
+    # The same patch by two ways of summing; a KL of 1e-4 nats in fp32 keeps four of its digits.
+    assert held["orbit"]["answer"] == pytest.approx(held["transfer"]["answer"], rel=1e-4, abs=1e-8)
     assert held["exact"]["answer"] <= held["transfer"]["answer"]
 
 
