@@ -27,9 +27,9 @@ def test_the_loss_falls_and_the_tower_stays(press, tiny, tmp_path):
     embeddings = stage.embeddings.clone()
     pages = stage.drawing(Random("the same pages"), 0.0)
     first, _ = stage.learn(pages, Random(0))
-    train(stage, tmp_path / "see.safetensors", Allowance(steps=30), seed=0, report=lambda line: None)
+    train(stage, tmp_path / "see.safetensors", Allowance(steps=60), seed=0, report=lambda line: None)
     last, _ = stage.learn(pages, Random(0))
-    assert last < 0.9 * first
+    assert last < 0.8 * first
     assert torch.equal(head, stage.modules["net"].lm_head.weight)
     assert torch.equal(embeddings, stage.embeddings)
 
