@@ -8,6 +8,7 @@ before: the case that blind reuse of page caches is feared to break (Kamera). Dr
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def build(
 ) -> Context:
     """Sentences in random order. `dense` is the share of lines that state facts, `hops` sets how many of them tie two things.
 
-    `absent` is the chance that one more question is asked whose answer is nowhere.
+    `absent` is how many more questions are asked whose answer is nowhere; of a fraction, the chance of one.
     """
     table: dict[tuple[str, str], str] = {}
     plain: list[Fact] = []
@@ -153,16 +154,17 @@ def sections(rng: Random, pages: int, lines: int, *, width: int = WIDTH, absent:
     return Context(tuple(tuple(rows[p * lines : (p + 1) * lines]) for p in range(pages)), tuple(queries))
 
 
-def _ask_for_nothing(rng: Random, chance: float, things: Sequence[str], table: dict[tuple[str, str], str], queries: list[Query]) -> None:
-    """With that chance, add a question about a thing of the page, or another, whose attribute is stated nowhere."""
-    if rng.random() >= chance:
-        return
-    for _ in range(20):
-        thing = rng.choice(things) if rng.random() < 0.6 else world.entity(rng)
-        attribute = rng.choice(world.ATTRIBUTES)
-        if (thing, attribute) not in table:
-            queries.append(Query(world.ask(rng, thing, attribute), world.NOT_STATED, ABSENT, ""))
+def _ask_for_nothing(rng: Random, many: float, things: Sequence[str], table: dict[tuple[str, str], str], queries: list[Query]) -> None:
+    """Add questions about a thing of the page, or another, whose attribute is stated nowhere: `many` of them, a fraction being a chance."""
+    for number in range(max(1, math.ceil(many))):
+        if rng.random() >= many - number:
             return
+        for _ in range(20):
+            thing = rng.choice(things) if rng.random() < 0.6 else world.entity(rng)
+            attribute = rng.choice(world.ATTRIBUTES)
+            if (thing, attribute) not in table:
+                queries.append(Query(world.ask(rng, thing, attribute), world.NOT_STATED, ABSENT, ""))
+                break
 
 
 def contexts(

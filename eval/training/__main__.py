@@ -90,12 +90,17 @@ def _answer(args: argparse.Namespace) -> bool:
     from .answer import Answer, AnswerOptions
     from .checkpoint import load, read_header
     from .model import network
+    from .warm import enlarged
 
     start = args.start if args.start and args.start.is_file() else args.out / "see.safetensors"
-    size = read_header(start).size
+    stored = read_header(start).size
+    net, size = network(stored, args.seed), given(stored, args)
+    load(start, {"net": net})
+    if size != stored:
+        net = enlarged(net, stored, size)
     options = given(replace(AnswerOptions(), batch=_batch(args, 16, 96), curriculum=_curriculum(args)), args)
-    stage = Answer(network(size, args.seed), size, _press(_vocabulary(args, size.vocabulary, start.parent), args), options, args.device)
-    load(start, {name: module for name, module in stage.modules.items() if name != "binding"})
+    stage = Answer(net, size, _press(_vocabulary(args, size.vocabulary, start.parent), args), options, args.device)
+    load(start, {name: module for name, module in stage.modules.items() if name not in ("net", "binding")})
     return _train(stage, args)
 
 

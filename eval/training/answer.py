@@ -39,8 +39,8 @@ _CONTEXT_WEIGHT = 0.3
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, naming: weights
-    of the guide's loss, and of the characters' and pieces', beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0:
+    """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, placing, naming: weights
+    of the guide's two losses (`guide.py`), and of the characters' and pieces', beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0:
     none); moving: the eye's first half moves, too; moving_pages: it learns from contexts of that many pages at most, longer ones it only
     looks at; rate, muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
     """
@@ -49,6 +49,7 @@ class AnswerOptions:
     reuse: int = 3
     rows: int = 0
     guidance: float = 0.5
+    placing: float = 0.0
     naming: float = 0.5
     binding: float = 0.0
     moving: bool = False
@@ -87,7 +88,7 @@ class Answer:
         self.memory = -(-_POOL * options.batch // options.fresh)
         self.eye = Eye(net)
         self.tower = net.model.language_model
-        self.guide = guide.install(self.tower)
+        self.guide = guide.install(self.tower, max(2, size.layers // 2), size.heads - 2 if options.placing else 0)
         self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
         # Of a still eye it stays as it is: a later course may let the eye move.
         self.characters = CharacterHead(size.eye).to(device)
@@ -140,7 +141,7 @@ class Answer:
         said = (F.cross_entropy(logits, wanted, reduction="none") * weight).sum() / weight.sum()
         right = (logits.argmax(-1) == wanted).float()
         as_text = torch.tensor([lesson.sheets is None for lesson in lessons], device=self.device)[:, None].expand_as(asked)[asked]
-        loss = said + self.options.guidance * self.guide.loss() + self.options.naming * named
+        loss = said + self.options.guidance * self.guide.loss() + self.options.placing * self.guide.placing() + self.options.naming * named
         heard: dict[str, float] = {}
         if read is not None:
             loss = loss + self.options.naming * read
@@ -149,6 +150,8 @@ class Answer:
             bound, bound_right = self.binding.loss([transcript.bonds for transcript in transcripts], self.tower.embed_tokens.weight)
             loss = loss + self.options.binding * bound
             heard |= {"bound loss": float(bound.detach()), "bound": bound_right}
+        if self.options.placing:
+            heard |= {"placing loss": float(self.guide.placing().detach()), "placed": _mean(torch.tensor(self.guide.put))}
         mass = self.guide.mass
         return loss, {
             "answers loss": float(said.detach()),

@@ -9,6 +9,7 @@ from random import Random
 import torch
 from torch import Tensor
 
+from .guide import Spots
 from .lessons import Transcript
 from .model import positions
 from .tokenizer import Mark
@@ -37,19 +38,20 @@ class Batch:
             found[:, i, :length] = place
         return cls(ids.to(device), targets.to(device), answers.to(device), found.to(device))
 
-    def aims(self, transcripts: Sequence[Transcript]) -> tuple[Tensor, Tensor, Tensor]:
+    def aims(self, transcripts: Sequence[Transcript]) -> tuple[Tensor, Tensor, Tensor, Spots]:
         """As `Guide.aim` takes them."""
-        aims = [(i, row, rows) for i, transcript in enumerate(transcripts) for row, rows in transcript.aims]
+        aims = [(i, aim) for i, transcript in enumerate(transcripts) for aim in transcript.aims]
         target = torch.zeros(len(aims), self.ids.shape[1], dtype=torch.bool)
-        for n, (_, _, rows) in enumerate(aims):
-            target[n, rows] = True
-        samples, predicting = [i for i, _, _ in aims], [row for _, row, _ in aims]
+        for n, (_, aim) in enumerate(aims):
+            target[n, aim.rows] = True
         device = self.ids.device
-        return (
-            torch.tensor(samples, dtype=torch.long, device=device),
-            torch.tensor(predicting, dtype=torch.long, device=device),
-            target.to(device),
-        )
+
+        def whole(numbers: list[int]) -> Tensor:
+            return torch.tensor(numbers, dtype=torch.long, device=device)
+
+        across = torch.tensor([aim.across for _, aim in aims], dtype=torch.float32, device=device)
+        spots = Spots(whole([aim.cell for _, aim in aims]), whole([aim.half for _, aim in aims]), across)
+        return whole([i for i, _ in aims]), whole([aim.row for _, aim in aims]), target.to(device), spots
 
 
 def with_gaps(transcript: Transcript, rng: Random, gap: int) -> Tensor:

@@ -1,7 +1,7 @@
 """Rows of a batch with the rows they should look at in; a loss on one attention head's mass out.
 
 Unguided, a small language model sat for hours on a plateau where it answered with the right *kind* of value. Guided, one head of each of
-the last two layers is drawn to the tokens that hold the next piece of the answer, and the plateau is gone within the hour.
+the last layers is drawn to the tokens that hold the next piece of the answer, and the plateau is gone within the hour.
 """
 
 from __future__ import annotations
@@ -15,42 +15,108 @@ from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
+from .pages import MARGIN
+
 NAME = "guided"
+
+
+@dataclass(frozen=True)
+class Spots:
+    """Where in a visual token the next piece stands, all [n]: the token's row (-1: it is text), its half (0 upper, 1 lower), and across, 0 to 1."""
+
+    cell: Tensor
+    half: Tensor
+    across: Tensor
 
 
 @dataclass
 class Guide:
     """What the guided layers of one network share: this batch's targets, and what they have found.
 
-    batch, row: [n], which row of which sample predicts a piece of an answer; target: bool [n, length], the rows that hold that piece.
+    batch, row: [n], which row of which sample predicts a piece of an answer; target: bool [n, length], the rows that hold that piece; spots:
+    where in them. `places`: how many heads beside the first are each drawn to one place of a token; 0: none.
     """
 
     head: int = 0
+    places: int = 0
     batch: Tensor | None = None
     row: Tensor | None = None
     target: Tensor | None = None
+    spots: Spots | None = None
     losses: list[Tensor] = field(default_factory=list)
     mass: list[float] = field(default_factory=list)
+    placed: list[Tensor] = field(default_factory=list)
+    put: list[float] = field(default_factory=list)
 
-    def aim(self, batch: Tensor, row: Tensor, target: Tensor) -> None:
+    def aim(self, batch: Tensor, row: Tensor, target: Tensor, spots: Spots | None = None) -> None:
         """Set the targets of the coming forward, and forget the last one's losses."""
-        self.batch, self.row, self.target = batch, row, target
-        self.losses, self.mass = [], []
+        self.batch, self.row, self.target, self.spots = batch, row, target, spots
+        self.losses, self.mass, self.placed, self.put = [], [], [], []
 
     def loss(self) -> Tensor:
         """Mean over the guided layers of -log(mass on the target rows); 0 where the batch had no targets."""
         return torch.stack(self.losses).mean() if self.losses else torch.zeros(())
 
+    def placing(self) -> Tensor:
+        """Mean over the two placing layers of the places' heads' loss; 0 where no image had a target."""
+        return torch.stack(self.placed).mean() if self.placed else torch.zeros(())
 
-def install(language_model: Any, last: int = 2) -> Guide:
-    """Let the last layers of a GLM-4V text model be guided; returns the guide they listen to. The forward's results do not change."""
+
+def install(language_model: Any, last: int = 2, places: int = 0) -> Guide:
+    """Let the last layers of a GLM-4V text model be guided; returns the guide they listen to. The forward's results do not change.
+
+    A visual token holds several pieces, and one head brings all of them or none. With `places`, heads 1 to `places` of the last layer but
+    one are drawn to a token only if the next piece stands at their place across its upper half, those of the last layer for the lower
+    half; else they look at the first row, where nothing is to be had. So each need carry one piece.
+    """
     ALL_ATTENTION_FUNCTIONS.register(NAME, _attend)
     ALL_MASK_ATTENTION_FUNCTIONS.register(NAME, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
-    guide = Guide()
+    guide = Guide(places=places)
     for layer in language_model.layers[-last:]:
         layer.self_attn.guide = guide
+    for half, layer in enumerate(language_model.layers[-2:] if places else ()):
+        layer.self_attn.placed_half = half
     language_model.config._attn_implementation = NAME
     return guide
+
+
+def _log_mass(q: Tensor, k: Tensor, guide: Guide, sample: int, scaling: float) -> Tensor:
+    """The log of what one head gives to the target rows of one sample; q, k [length, d] -> [rows of the sample that predict]."""
+    assert guide.batch is not None
+    assert guide.row is not None
+    assert guide.target is not None
+    mine = guide.batch == sample
+    row, target = guide.row[mine], guide.target[mine]
+    scores = (q[row] @ k.T * scaling).float()
+    later = torch.arange(len(k), device=q.device)[None] > row[:, None]
+    log_share = scores.masked_fill(later, float("-inf")).log_softmax(-1)
+    return log_share.masked_fill(~target, float("-inf")).logsumexp(-1)
+
+
+def _placing(q: Tensor, k: Tensor, guide: Guide, half: int, sample: int, scaling: float) -> tuple[Tensor, Tensor] | None:
+    """Log masses of the places' heads of one sample where they should be: (of those whose place it is [a], of the others [b]).
+
+    q [heads, length, d], k [kv_heads, length, d]; None where the sample's targets are text.
+    """
+    assert guide.batch is not None
+    assert guide.row is not None
+    assert guide.spots is not None
+    mine = (guide.batch == sample) & (guide.spots.cell >= 0)
+    if not bool(mine.any()):
+        return None
+    row, cell, places = guide.row[mine], guide.spots.cell[mine], guide.places
+    heads = torch.arange(1, 1 + places, device=q.device)
+    keys = k[heads // (len(q) // len(k))]
+    scores = (q[heads][:, row] @ keys.transpose(1, 2) * scaling).float()
+    later = torch.arange(k.shape[1], device=q.device)[None] > row[:, None]
+    log_share = scores.masked_fill(later, float("-inf")).log_softmax(-1)
+    # How far each head's place is from the piece, in places: a piece between two is looked at by the nearer one, by the other as it likes.
+    at = (guide.spots.across[mine] + MARGIN) / (1 + 2 * MARGIN) * (places - 1)
+    away = (at[None] - (heads - 1)[:, None]).abs()
+    here = (guide.spots.half[mine] == half)[None]
+    wanted, elsewhere = here & (away <= 0.5), ~here | (away > 0.7)
+    on = log_share.gather(2, cell[None, :, None].expand(places, -1, 1))[..., 0]
+    return on[wanted], log_share[..., 0][elsewhere]
 
 
 def _attend(module: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> tuple[Tensor, Any]:
@@ -58,13 +124,18 @@ def _attend(module: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | N
     guide: Any = getattr(module, "guide", None)
     if guide is not None and module.training and guide.row is not None and len(guide.row):
         kv_head = guide.head // (q.shape[1] // k.shape[1])
-        scores = torch.einsum("nd,nld->nl", q[guide.batch, guide.head, guide.row], k[guide.batch, kv_head]) * float(options["scaling"])
-        scores = scores.float()
-        later = torch.arange(k.shape[2], device=q.device)[None] > guide.row[:, None]
-        log_mass = scores.masked_fill(later, float("-inf")).log_softmax(-1)
-        log_mass = log_mass.masked_fill(~guide.target, float("-inf")).logsumexp(-1)
+        # Sample by sample: a copy of the keys for each row that looks would take a fifth of the whole step.
+        samples = guide.batch.unique().tolist()
+        log_mass = torch.cat([_log_mass(q[at, guide.head], k[at, kv_head], guide, at, float(options["scaling"])) for at in samples])
         # A head that is far off has a vanishing mass; past e^-20 its log would swamp the rest of the loss.
         guide.losses.append(-log_mass.clamp(min=-20).mean())
         guide.mass.append(float(log_mass.detach().exp().mean()))
+        if guide.spots is not None and (half := getattr(module, "placed_half", None)) is not None:
+            parts = [part for at in samples if (part := _placing(q[at], k[at], guide, half, at, float(options["scaling"])))]
+            if parts:
+                on, off = (torch.cat(logs) for logs in zip(*parts, strict=True))
+                # Most heads should look away from most pieces: both sides count alike, however many they are.
+                guide.placed += [-side.clamp(min=-20).mean() for side in (on, off) if len(side)]
+                guide.put.append(float(on.detach().exp().mean()))
     attended: tuple[Tensor, Any] = sdpa_attention_forward(module, q, k, v, mask, **options)
     return attended

@@ -23,15 +23,14 @@ _LINES_READ = 5
 
 @dataclass(frozen=True)
 class Course:
-    """One kind of lesson. Shares are between 0 and 1.
+    """One kind of lesson. Shares are between 0 and 1; `absent` may be more.
 
     pages: how many pages, one drawn out of these; shortest, longest: lines of a page; dpis: what pages are drawn at, one out of these;
     alike: share of contexts whose pages all have one DPI; text: share of contexts given as text (they teach the tower to find and to copy
     before the eye is sharp); sections: share of contexts that are rows under headings; wide: share of contexts on wider ground
-    (`ground.py`); hops, dense, absent: as in `records.build`; questions: asked a page of one context, which is read once for all of them;
-    finds: "Find: some words" tasks beside them, which are answered with the rest of the line; reads: "Read: some words" tasks, answered with
-    that and the lines after it; gap: most positions skipped between pages,
-    so that places far out are met.
+    (`ground.py`); hops, dense, absent: as in `records.build`; questions: asked a page of one context, which is read once for all of
+    them; finds: "Find: some words" tasks beside them, which are answered with the rest of the line; reads: "Read: some words" tasks,
+    answered with that and the lines after it; gap: most positions skipped between pages, so that places far out are met.
     """
 
     pages: tuple[int, ...] = (1,)
@@ -80,16 +79,29 @@ class Lesson:
 
 
 @dataclass(frozen=True)
+class Aim:
+    """Where the next piece of an answer stands: row: the one that predicts it; rows: those that show it, whole or in part; of an image also cell: the
+    one that shows its middle (-1: none), and half and across: where in that visual token, as in `pages.Marks`.
+    """
+
+    row: int
+    rows: list[int]
+    cell: int = -1
+    half: int = 0
+    across: float = 0.0
+
+
+@dataclass(frozen=True)
 class Transcript:
     """A lesson as the model sees it: ids; targets (-100: none) standing at their own row; which targets are answers; the segments for
-    positions; aims: (row that predicts, rows it should look at); and bonds: (last row of a line under a heading, the heading's pieces).
+    positions; aims; and bonds: (last row of a line under a heading, the heading's pieces).
     """
 
     ids: list[int]
     targets: list[int]
     answers: list[bool]
     segments: list[Segment]
-    aims: list[tuple[int, list[int]]]
+    aims: list[Aim]
     bonds: list[tuple[int, list[int]]]
 
 
@@ -181,11 +193,17 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
             return [first + i for i, (a, b) in enumerate(spans) if a < end and b > start]
         return [first + cell for first, sheet in sheets_at[page] for cell in sheet.holding(start, end)]
 
+    def spot_of(page: int, start: int, end: int) -> tuple[int, int, float]:
+        for first, sheet in sheets_at[page] if sheets_at else ():
+            if found := sheet.spot(start, end):
+                return first + found[0], *found[1:]
+        return -1, 0, 0.0
+
     context = len(ids)
     # A text context is itself text to learn; an image's tokens are not words.
     targets = [i if lesson.sheets is None and row > len(vocabulary.prefix) else -100 for row, i in enumerate(ids)]
     answers = [False] * context
-    aims: list[tuple[int, list[int]]] = []
+    aims: list[Aim] = []
     for query in queries:
         # The first question stands in the turn that the prefix opened.
         before = [Mark.USER, vocabulary.newline] if len(ids) > context else []
@@ -197,7 +215,9 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
             for i, (a, b) in enumerate(answer.spans):
                 # The row before a piece is the one that predicts it.
                 if there := rows_of(leaf, offset + a, offset + b):
-                    aims.append((len(ids) + len(asked) + i - 1, there))
+                    # As in the eye's labels, a piece's own letters say where it is, not the space at its front.
+                    glued = b - a > 1 and query.answer[a] == " "
+                    aims.append(Aim(len(ids) + len(asked) + i - 1, there, *spot_of(leaf, offset + a + glued, offset + b)))
         ids += [*asked, *answer.ids, Mark.EOS]
         targets += [-100] * len(asked) + [*answer.ids, Mark.EOS]
         answers += [False] * len(asked) + [True] * (len(answer.ids) + 1)

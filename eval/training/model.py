@@ -23,7 +23,7 @@ PATCH, MERGE = 8, 2
 
 @dataclass(frozen=True)
 class Size:
-    """Layers and widths. The defaults are the embedded reader's: 4.5 M parameters."""
+    """Layers and widths; `inner` is the width within the text tower's MLPs. The defaults are the embedded reader's."""
 
     hidden: int = 256
     layers: int = 4
@@ -33,9 +33,13 @@ class Size:
     eye_layers: int = 5
     eye_heads: int = 4
     vocabulary: int = 1024
+    inner: int = 512
 
 
-SIZES = {"reader": Size(), "tiny": Size(hidden=64, layers=2, heads=4, kv_heads=2, eye=32, eye_layers=1, eye_heads=2, vocabulary=320)}
+SIZES = {
+    "reader": Size(),
+    "tiny": Size(hidden=64, layers=2, heads=4, kv_heads=2, eye=32, eye_layers=1, eye_heads=2, vocabulary=320, inner=128),
+}
 
 
 def configuration(size: Size, colour: bool = False) -> Glm4vConfig:
@@ -46,7 +50,7 @@ def configuration(size: Size, colour: bool = False) -> Glm4vConfig:
     text: dict[str, Any] = {
         "vocab_size": size.vocabulary,
         "hidden_size": size.hidden,
-        "intermediate_size": size.hidden * 2,
+        "intermediate_size": size.inner,
         "num_hidden_layers": size.layers,
         "num_attention_heads": size.heads,
         "num_key_value_heads": size.kv_heads,

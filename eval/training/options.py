@@ -30,6 +30,7 @@ _WEIGHTS = {
     "rate": "peak learning rate of AdamW (0.002)",
     "muon-rate": "peak learning rate of Muon (0.02)",
     "guidance": "answer: weight of the guided head's loss (0.5)",
+    "placing": "answer: weight of the loss of the heads that each look at one place of a token; 0: none (0.0)",
     "naming": "answer: weight of the pieces' loss (0.5)",
     "binding": "answer: weight of the headings' loss in the middle layer; 0: none (0.0)",
     "others": "see: share of pages in the styles of --font (0.2)",
@@ -54,7 +55,7 @@ _COURSE_SHARES = {
 
 
 # Fields of `Size`, for trying others: --eye-layers 6 --hidden 384.
-_SIZES = ("hidden", "layers", "heads", "kv-heads", "eye", "eye-layers", "eye-heads", "vocabulary")
+_SIZES = ("hidden", "layers", "heads", "kv-heads", "eye", "eye-layers", "eye-heads", "vocabulary", "inner")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -66,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
         choices=["reader", "tiny"],
         default="reader",
         help="the embedded reader's, or one for trying things out; any field of it by its name, as --eye-layers 6 or --hidden 384 "
-        "(a reader that is taken up again can only get more layers)",
+        "(what is taken up again can only get more layers, key-value heads and wider MLPs: --layers 6 --kv-heads 8 --inner 768)",
     )
     for name in _SIZES:
         top.add_argument(f"--{name}", type=int, metavar="N", help=argparse.SUPPRESS)

@@ -64,7 +64,8 @@ class Sheet:
     """One page image with its labels. Patches are in merge-group order: the four of a visual token stand together.
 
     patches: [n, 64] fp32, -1 (black) to 1 (white); grid: (rows, columns) of patches; characters: which patch shows which; pieces: which
-    visual token shows which; cells: the visual token that shows character start + i of the text the page was made of, -1 where none does.
+    visual token shows which; cells: the visual token that shows character start + i of the text the page was made of, -1 where none does;
+    halves, across: in which half of that token (0 upper, 1 lower) and where across it, 0 to 1, the character's middle lies.
     """
 
     patches: npt.NDArray[np.float32]
@@ -73,6 +74,8 @@ class Sheet:
     pieces: Marks
     start: int
     cells: Labels
+    halves: Labels
+    across: npt.NDArray[np.float32]
 
     @property
     def tokens(self) -> tuple[int, int]:
@@ -83,6 +86,15 @@ class Sheet:
         """The visual tokens that show characters [start, end) of the text, ascending; empty where another page shows them."""
         found = self.cells[max(0, start - self.start) : max(0, end - self.start)]
         return sorted({int(cell) for cell in found if cell >= 0})
+
+    def spot(self, start: int, end: int) -> tuple[int, int, float] | None:
+        """(visual token, half, across) of the middle of characters [start, end) of one line; None where another page shows them."""
+        i, j = start - self.start, end - 1 - self.start
+        if i < 0 or j >= len(self.cells) or min(self.cells[i], self.cells[j]) < 0:
+            return None
+        columns = self.tokens[1]
+        middle = sum(float(self.cells[at] % columns + self.across[at]) for at in (i, j)) / 2
+        return int(self.cells[i] // columns * columns + middle), int(self.halves[i]), middle % 1
 
 
 class Press:
@@ -109,6 +121,7 @@ class Press:
         characters: list[tuple[int, int, float, int]] = []
         pieces: list[tuple[int, int, float, int]] = []
         cells = np.full(page.end - page.start, -1, np.int64)
+        halves, places = np.zeros_like(cells), np.zeros(len(cells), np.float32)
         scale = dpi / 72
         font = typeface(style).at(style.size * scale)
         steps = _Steps(font)
@@ -119,11 +132,13 @@ class Press:
             for i, character in enumerate(line.text):
                 middle = (pen[i] + pen[i + 1]) / 2
                 column = min(int(middle / PATCH), columns - 1)
-                cells[line.start - page.start + i] = row // MERGE * (columns // MERGE) + column // MERGE
+                at = line.start - page.start + i
+                cells[at] = row // MERGE * (columns // MERGE) + column // MERGE
+                halves[at], places[at] = row % MERGE, min(middle / PATCH, columns - 1e-3) / MERGE % 1
                 if character != " " and character in CHARACTERS:
-                    for at, across in _beside(middle / PATCH, columns):
-                        group = row // MERGE * (columns // MERGE) + at // MERGE
-                        characters.append((group * MERGE**2 + row % MERGE * MERGE + at % MERGE, 0, across, CHARACTERS[character]))
+                    for patch, across in _beside(middle / PATCH, columns):
+                        group = row // MERGE * (columns // MERGE) + patch // MERGE
+                        characters.append((group * MERGE**2 + row % MERGE * MERGE + patch % MERGE, 0, across, CHARACTERS[character]))
             encoded = self.vocabulary.encode(line.text)
             for piece, (a, b) in zip(encoded.ids, encoded.spans, strict=True):
                 # A piece's own letters say where it is, not the space that BPE glues to its front.
@@ -131,7 +146,7 @@ class Press:
                     a += 1
                 for at, across in _beside((pen[a] + pen[b]) / 2 / (PATCH * MERGE), columns // MERGE):
                     pieces.append((row // MERGE * (columns // MERGE) + at, row % MERGE, across, piece))
-        return Sheet(patches, grid, Marks.of(characters), Marks.of(pieces), page.start, cells)
+        return Sheet(patches, grid, Marks.of(characters), Marks.of(pieces), page.start, cells, halves, places)
 
 
 class _Steps:

@@ -55,12 +55,21 @@ class PlaceHead(nn.Module):
         self.maps = nn.Linear(width, halves * places * out)
 
     def forward(self, features: Tensor, asked: Asked) -> Tensor:
-        """features [n, width] -> [m, out]."""
-        shown = self.maps(features).view(len(features), *self.shape)
-        at = (asked.across + MARGIN) / (1 + 2 * MARGIN) * (self.shape[1] - 1)
-        left = at.long().clamp(0, self.shape[1] - 2)
-        near = shown[asked.where, asked.half, left], shown[asked.where, asked.half, left + 1]
-        return torch.lerp(*near, (at - left).to(shown.dtype)[:, None])
+        """features [n, width] -> [m, out]. Each map is given only what is asked of it: a token shows some two pieces, and has twelve maps."""
+        halves, places, out = self.shape
+        at = (asked.across + MARGIN) / (1 + 2 * MARGIN) * (places - 1)
+        left = at.long().clamp(0, places - 2)
+        share = (at - left).to(features.dtype)
+        shares = torch.cat([1 - share, share])
+        maps = torch.cat([asked.half * places + left, asked.half * places + left + 1])
+        order = maps.argsort(stable=True)
+        counts = torch.bincount(maps, minlength=halves * places).tolist()
+        given = torch.split(features[asked.where.repeat(2)[order]], counts)
+        weights, biases = self.maps.weight.view(-1, out, features.shape[-1]), self.maps.bias.view(-1, out)
+        shown = torch.cat([F.linear(one, weight, bias) for one, weight, bias in zip(given, weights, biases, strict=True)])
+        shown = shown * shares[order, None]
+        there = torch.arange(len(left), device=left.device).repeat(2)[order]
+        return torch.zeros(len(left), out, dtype=shown.dtype, device=shown.device).index_add(0, there, shown)
 
 
 class CharacterHead(PlaceHead):

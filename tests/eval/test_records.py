@@ -78,6 +78,8 @@ def test_what_is_nowhere_is_answered_not_stated():
     context = build(Random(1), 1, 12, absent=1.0)
     missing = [q for q in context.queries if q.hops == ABSENT]
     assert [(q.answer, q.fact) for q in missing] == [(world.NOT_STATED, "")]
+    counts = [sum(q.hops == ABSENT for q in build(Random(seed), 1, 12, absent=2.5).queries) for seed in range(40)]
+    assert set(counts) == {2, 3}
 
 
 def test_pages_have_their_lines_and_no_line_is_too_wide():

@@ -51,6 +51,6 @@ def test_lessons_on_wider_ground_aim_at_the_letters_of_the_answer(press):
     lesson = draw_lesson(Random(0), Course(wide=1.0, text=1.0, shortest=6, longest=6), press)
     transcript = transcribe(lesson, questions(Random(0), lesson), press.vocabulary)
     assert transcript.aims
-    for row, rows in transcript.aims:
+    for row, rows in ((aim.row, aim.rows) for aim in transcript.aims):
         piece = press.vocabulary.decode([transcript.ids[row + 1]]).strip()
         assert piece in press.vocabulary.decode([transcript.ids[r] for r in rows])

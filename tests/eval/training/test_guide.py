@@ -1,5 +1,7 @@
 """Guided attention measures one head's mass without changing what the model says, and its loss pulls that head."""
 
+from dataclasses import replace
+
 import torch
 
 from eval.training import guide
@@ -56,3 +58,44 @@ def test_a_batch_without_aims_has_no_loss(tiny):
     listener.aim(torch.zeros(0, dtype=torch.long), torch.zeros(0, dtype=torch.long), torch.zeros(0, 4, dtype=torch.bool))
     tower(input_ids=torch.arange(20, 24)[None], use_cache=False)
     assert float(listener.loss()) == 0.0
+
+
+def test_each_places_head_is_drawn_to_its_own_place_and_looks_away_from_the_others(tiny):
+    own = replace(tiny, kv_heads=tiny.heads)
+    tower = network(own, 0).model.language_model.train()
+    listener = guide.install(tower, places=2)
+    # Of two pieces in the token at row 3, one stands in the upper half to the left, one in the lower half to the right.
+    sample, rows = torch.tensor([0, 0]), torch.tensor([7, 8])
+    target = torch.zeros(2, 10, dtype=torch.bool)
+    target[:, 3] = True
+    spots = guide.Spots(torch.tensor([3, 3]), torch.tensor([0, 1]), torch.tensor([0.1, 0.9]))
+    optimiser = torch.optim.AdamW(tower.parameters(), lr=1e-2)
+    losses, placed = [], []
+    for _ in range(25):
+        listener.aim(sample, rows, target, spots)
+        tower(input_ids=torch.arange(20, 30)[None], use_cache=False)
+        optimiser.zero_grad()
+        listener.placing().backward()
+        optimiser.step()
+        losses.append(float(listener.placing().detach()))
+        placed.append(sum(listener.put) / 2)
+    assert losses[-1] < losses[0] / 3
+    assert placed[-1] > 0.7
+    tower.config._attn_implementation = "eager"
+    with torch.no_grad():
+        upper, lower = tower.eval()(input_ids=torch.arange(20, 30)[None], output_attentions=True).attentions[-2:]
+    assert upper[0, 1, 7, 3] > 0.5  # the left place's head of the upper half, at the first piece
+    assert lower[0, 2, 8, 3] > 0.5
+    assert max(upper[0, 2, 7, 3], upper[0, 1, 8, 3], lower[0, 2, 7, 3], lower[0, 1, 8, 3]) < 0.3
+
+
+def test_targets_in_a_text_leave_the_places_heads_alone(tiny):
+    tower = network(tiny, 0).model.language_model.train()
+    listener = guide.install(tower, places=2)
+    target = torch.zeros(1, 10, dtype=torch.bool)
+    target[0, 3] = True
+    spots = guide.Spots(torch.tensor([-1]), torch.tensor([0]), torch.tensor([0.0]))
+    listener.aim(torch.tensor([0]), torch.tensor([8]), target, spots)
+    tower(input_ids=torch.arange(20, 30)[None], use_cache=False)
+    assert float(listener.placing()) == 0.0
+    assert float(listener.loss().detach()) > 0

@@ -20,9 +20,24 @@ def lesson_of(press, seed, **course):
 def test_in_a_text_each_aim_points_at_the_very_letters(press, seed):
     _, transcript = lesson_of(press, seed, text=1.0)
     assert transcript.aims
-    for row, rows in transcript.aims:
+    for row, rows in ((aim.row, aim.rows) for aim in transcript.aims):
         piece = press.vocabulary.decode([transcript.ids[row + 1]])
         assert piece.strip() in press.vocabulary.decode([transcript.ids[r] for r in rows])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_each_aims_spot_is_where_the_eye_is_asked_for_that_piece(press, seed):
+    lesson, transcript = lesson_of(press, seed, text=0.0)
+    firsts = [row + 1 for row, i in enumerate(transcript.ids) if i == Mark.BEGIN_IMAGE]
+    found = []
+    for aim in transcript.aims:
+        first, sheet = max(((f, s) for f, s in zip(firsts, lesson.flat(), strict=True) if f <= aim.cell), key=lambda pair: pair[0])
+        marks = sheet.pieces
+        there = (marks.where == aim.cell - first) & (marks.half == aim.half) & (abs(marks.across - aim.across) < 0.1)
+        piece = press.vocabulary.decode([transcript.ids[aim.row + 1]]).strip()
+        # What begins an answer may be cut otherwise than on the page, where a space stands before it.
+        found.append(piece in {press.vocabulary.decode([int(label)]).strip() for label in marks.label[there]})
+    assert sum(found) > 0.8 * len(found) > 0, (sum(found), len(found))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -31,7 +46,7 @@ def test_on_a_page_each_aim_points_at_tokens_that_show_the_letters(press, seed):
     assert transcript.aims
     # The row of each sheet's first visual token, as the ids have it.
     firsts = [row + 1 for row, i in enumerate(transcript.ids) if i == Mark.BEGIN_IMAGE]
-    for row, rows in transcript.aims:
+    for row, rows in ((aim.row, aim.rows) for aim in transcript.aims):
         shown = ""
         for r in rows:
             assert transcript.ids[r] == Mark.IMAGE
@@ -109,6 +124,6 @@ def test_what_is_read_goes_on_over_lines_and_each_aim_points_at_its_letters(pres
     assert query.answer in text
     transcript = transcribe(lesson, [query], press.vocabulary)
     assert len(transcript.aims) >= len(query.answer.split())
-    for row, rows in transcript.aims:
+    for row, rows in ((aim.row, aim.rows) for aim in transcript.aims):
         piece = press.vocabulary.decode([transcript.ids[row + 1]]).strip()
         assert piece in press.vocabulary.decode([transcript.ids[r] for r in rows])

@@ -41,17 +41,25 @@ def test_a_directory_without_a_configuration_is_refused_by_name(tmp_path):
         warm(tmp_path)
 
 
-def test_added_layers_change_nothing_at_first(directory, tiny):
+def test_what_is_added_changes_nothing_at_first_and_learns(directory, tiny):
     net, path = directory
-    deeper, size, _ = warm(path, replace(tiny, layers=3, eye_layers=2))
-    assert (size.layers, size.eye_layers) == (3, 2)
+    larger, size, _ = warm(path, replace(tiny, layers=3, eye_layers=2, kv_heads=4, inner=192))
+    assert (size.layers, size.eye_layers, size.kv_heads, size.inner) == (3, 2, 4, 192)
     ids = torch.tensor([[20, 30, 40]])
-    assert torch.allclose(net.eval()(input_ids=ids).logits, deeper.eval()(input_ids=ids).logits, atol=1e-5)
+    logits = larger.train()(input_ids=ids).logits
+    assert torch.allclose(net.eval()(input_ids=ids).logits, logits, atol=1e-5)
     patches = torch.randn(16, 64)
-    seen = [Eye(one).look(patches, [(4, 4)])[1] for one in (net, deeper)]
+    seen = [Eye(one).look(patches, [(4, 4)])[1] for one in (net, larger)]
     assert torch.allclose(*seen, atol=1e-5)
+    (logits.logsumexp(-1).sum() + seen[1].square().sum()).backward()
+    parameters = dict(larger.named_parameters())
+    # Nothing is gained by a part that no gradient reaches.
+    added = parameters["model.language_model.layers.0.mlp.down_proj.weight"].grad[:, 128:]
+    silent = parameters["model.language_model.layers.2.post_mlp_layernorm.weight"].grad
+    assert added.abs().max() > 0
+    assert silent.abs().max() > 0
 
 
 def test_another_width_is_refused_by_both_sizes(directory, tiny):
-    with pytest.raises(CheckpointError, match=r"hidden=64.* does not fit .*hidden=128"):
+    with pytest.raises(CheckpointError, match=r"of Size\(hidden=64.* no Size\(hidden=128"):
         warm(directory[1], replace(tiny, hidden=128))
