@@ -35,6 +35,8 @@ from .tokenizer import Mark
 _POOL = 8
 # Words of a text context count less than words of an answer: they are many, and half of them cannot be foreseen.
 _CONTEXT_WEIGHT = 0.3
+# Peak rates of AdamW and Muon for what begins from nothing.
+_FRESH = 2e-3, 0.02
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,8 @@ class AnswerOptions:
     binding: float = 0.0
     moving: bool = False
     moving_pages: int = 2
-    rate: float = 2e-3
-    muon_rate: float = 0.02
+    rate: float = _FRESH[0]
+    muon_rate: float = _FRESH[1]
     exam: int = 24
     curriculum: Curriculum = field(default_factory=lambda: Curriculum.of(Course()))
 
@@ -102,9 +104,13 @@ class Answer:
             *(self.eye.tower.parameters() if options.moving else self.eye.second_half()),
             *self.pieces.parameters(),
             *(self.characters.parameters() if options.moving else ()),
-            *(self.binding.head.parameters() if self.binding else ()),
         ]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
+        if self.binding:
+            # A head that begins from nothing learns nothing at the rates of what is trained already.
+            rates = max(options.rate, _FRESH[0]), max(options.muon_rate, _FRESH[1])
+            self.optimisers += optimisers([self.binding.head], [*self.binding.head.parameters()], *rates)
+            self.trained += self.binding.head.parameters()
         self.pool: list[Lesson] = []
         self._papers: dict[exam.Paper, list[tuple[Lesson, list[Query]]]] | None = None
         net.train()

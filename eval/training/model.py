@@ -26,14 +26,14 @@ class Size:
     """Layers and widths; `inner` is the width within the text tower's MLPs. The defaults are the embedded reader's."""
 
     hidden: int = 256
-    layers: int = 4
+    layers: int = 6
     heads: int = 8
-    kv_heads: int = 4
+    kv_heads: int = 8
     eye: int = 128
     eye_layers: int = 5
     eye_heads: int = 4
     vocabulary: int = 1024
-    inner: int = 512
+    inner: int = 768
 
 
 SIZES = {

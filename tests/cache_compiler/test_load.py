@@ -59,7 +59,7 @@ def replace(name: str, data: bytes) -> Change:
 def test_the_embedded_reader_loads_by_its_name_and_knows_itself() -> None:
     reader = load_backbone("reader", device="cpu")
     assert (reader.name, reader.directory, reader.card.style) == ("reader", READER, "reader")
-    assert (reader.layers, reader.rotary_shape, reader.plain_shape, reader.cell) == (4, (4, 32), (4, 32), 16)
+    assert (reader.layers, reader.rotary_shape, reader.plain_shape, reader.cell) == (6, (8, 32), (8, 32), 16)
     assert (reader.dtype, reader.device.type, reader.max_positions) == (torch.float32, "cpu", 8192)
     assert reader.stop_ids == {reader.tokenizer.eos_token_id}
     assert not reader.model.training
@@ -85,7 +85,7 @@ def test_a_directory_that_lacks_a_file_is_refused(name: str, copied: Callable[[C
         (replace("config.json", b"{"), "no model type"),
         (replace("config.json", b"[]"), "no model type"),
         (replace("preprocessor_config.json", b"{"), "cannot be loaded"),
-        (edit("config.json", "text_config", num_hidden_layers=5), "no weights for .*layers.4"),
+        (edit("config.json", "text_config", num_hidden_layers=7), "no weights for .*layers.6"),
         (edit("config.json", "text_config", intermediate_size=256), "cannot be loaded"),
     ],
 )

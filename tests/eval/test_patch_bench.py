@@ -18,9 +18,9 @@ def test_a_row_holds_every_way_and_what_comes_of_them() -> None:
     assert row["reprefill_over_placing"] == pytest.approx(seconds["re-prefill"] / seconds["place patched"])
     forming = seconds["form: forward"] + seconds["form: truncate"]
     assert row["repaid_after"] == break_even(forming, seconds["re-prefill"], seconds["place patched"])
-    # Four layers of keys and values, four heads of 32, fp32; a patch of three of the layers: rank x (rows + width) numbers each.
-    assert row["page_bytes"] == 4 * 2 * 18 * 128 * 4
-    assert row["patch_bytes"] == 3 * 2 * 4 * (18 + 128) * 4
+    # Six layers of keys and values, eight heads of 32, fp32; a patch of five of the layers: rank x (rows + width) numbers each.
+    assert row["page_bytes"] == 6 * 2 * 18 * 256 * 4
+    assert row["patch_bytes"] == 5 * 2 * 4 * (18 + 256) * 4
     text, line = summarise("reader", [row], 2)
     assert "16" in text.splitlines()[-1]
     assert json.loads(line)["rows"][0]["rank"] == 4

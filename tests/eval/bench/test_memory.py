@@ -12,8 +12,8 @@ def test_stored_bytes_are_those_of_the_files(corpus: Corpus) -> None:
     assert (row.dpi, row.pages) == (72, len(files))
     assert row.cache_bytes == sum(file.stat().st_size for file in files)
     assert row.bytes_a_page == row.cache_bytes / row.pages
-    # Four layers of keys and values, four heads of 32, fp32, and a header.
-    assert 4 * 2 * 128 * 4 < row.bytes_a_row < 1.05 * 4 * 2 * 128 * 4
+    # Six layers of keys and values, eight heads of 32, fp32, and a header.
+    assert 6 * 2 * 256 * 4 < row.bytes_a_row < 1.05 * 6 * 2 * 256 * 4
     assert 0 < row.png_bytes < row.cache_bytes
     assert memory.patch_bytes(corpus.house) == 0
 

@@ -4,11 +4,12 @@ import json
 
 import torch
 
+from cache_compiler.load import READER
 from eval.training.model import SIZES, Eye, configuration, network, positions
 
 
-def test_the_default_size_is_the_embedded_readers(shared):
-    card = json.loads((shared / "reader" / "config.json").read_text(encoding="utf-8"))
+def test_the_default_size_is_the_embedded_readers():
+    card = json.loads((READER / "config.json").read_text(encoding="utf-8"))
     ours = json.loads(configuration(SIZES["reader"], colour=True).to_json_string())
     for part in ("text_config", "vision_config"):
         known = {key: value for key, value in card[part].items() if key in ours[part]}

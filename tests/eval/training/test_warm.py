@@ -30,10 +30,12 @@ def test_what_was_exported_comes_back(directory, tiny, press):
     assert vocabulary.prefix == press.vocabulary.prefix
 
 
-def test_the_packaged_reader_is_of_the_default_size(shared):
+def test_version_1_of_the_embedded_reader_was_smaller_and_can_be_grown_to_its_size(shared):
     from eval.training.model import SIZES
 
-    assert size_of(shared / "reader") == SIZES["reader"]
+    size = size_of(shared / "reader")
+    assert size == replace(SIZES["reader"], layers=4, kv_heads=4, inner=512)
+    assert warm(shared / "reader", SIZES["reader"])[1] == SIZES["reader"]
 
 
 def test_a_directory_without_a_configuration_is_refused_by_name(tmp_path):
