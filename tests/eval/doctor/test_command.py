@@ -48,7 +48,8 @@ def test_a_person_reads_what_was_measured_beside_what_is_allowed_and_why() -> No
     text = told(
         "reader", replace(bundled, word="degraded", reasons=("on two pages\x1b[2J much is lost",)), Path("/home/store/verdict.json")
     )
-    assert "two pages, patched  19 of 20" in text
+    same = bundled.figures["agreement"]["two pages, patched"]["same"]
+    assert f"two pages, patched  {same} of 20" in text
     assert "anchored" in text
     assert "1.0e-04" in text
     assert "reader: degraded\n  on two pages" in text
