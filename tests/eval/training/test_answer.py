@@ -83,13 +83,16 @@ def test_the_embedded_reader_knows_these_lessons_and_looks_where_they_point():
     net, size, vocabulary = warm(folder)
     figures = {}
     for given, text in (("text", 1.0), ("image", 0.0)):
-        stage = Answer(net, size, Press(vocabulary), AnswerOptions(batch=2, reuse=1, curriculum=Curriculum.of(Course(text=text))))
+        options = AnswerOptions(batch=2, reuse=1, placing=0.3, curriculum=Curriculum.of(Course(text=text)))
+        stage = Answer(net, size, Press(vocabulary), options)
         with torch.no_grad():
             figures[given] = step(stage, Random(0))[1]
     # A row among hundreds would hold less than a hundredth of the mass by chance, and a piece among a thousand be right as seldom.
     assert figures["text"]["text"] > 0.9
     assert figures["image"]["image"] > 0.5
     assert figures["image"]["mass"] > 0.5
+    # Only one place in twelve is a piece's own.
+    assert figures["image"]["placed"] > 0.4
 
 
 def test_a_run_that_was_killed_ends_bit_for_bit_where_the_unbroken_one_does(press, tiny, tmp_path):
