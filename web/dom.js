@@ -89,6 +89,11 @@ export function openDialog(dialog) {
   dialog.scrollTop = 0;
 }
 
+/** Let go of what a dialog showed, once it is closed. The event comes after the closing: by then it may be open again, and show something else. */
+export function whenClosed(dialog, letGo) {
+  dialog.addEventListener("close", () => { if (!dialog.open) letGo(); });
+}
+
 /** `work`, run once, `pause` milliseconds after the last call. */
 export function settled(work, pause) {
   let timer = null;

@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { isSharp, place } from "./citing.js";
-import { byId, el, fill, openDialog, show } from "./dom.js";
+import { byId, el, fill, openDialog, show, whenClosed } from "./dom.js";
 import { count, figure, size } from "./figures.js";
 import { house, lost } from "./house.js";
 import { sheet } from "./sheet.js";
@@ -107,7 +107,7 @@ export function startGallery() {
     byId("gallery-pages").children[from]?.querySelector("button")?.focus();
   });
   // What is out of sight is let go of: the document may be deleted before the gallery is opened again.
-  byId("gallery").addEventListener("close", () => {
+  whenClosed(byId("gallery"), () => {
     shown = { id: "", name: "", pages: [], drawn: 0 };
     for (const part of ["gallery-pages", "gallery-notes"]) fill(byId(part));
     show(byId("gallery-more"), false);

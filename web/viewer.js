@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { isWhole, MARK, place, WHY } from "./citing.js";
-import { byId, el, fill, openDialog, pair, show } from "./dom.js";
+import { byId, el, fill, openDialog, pair, show, whenClosed } from "./dom.js";
 import { count, figure } from "./figures.js";
 import { holds, sheet } from "./sheet.js";
 import { Zoom } from "./zoom.js";
@@ -121,7 +121,7 @@ export function startViewer() {
   byId("viewer-back").addEventListener("click", () => turn(open.at - 1));
   byId("viewer-next").addEventListener("click", () => turn(open.at + 1));
   // What is out of sight is let go of: the document may be deleted before the viewer is opened again.
-  byId("viewer").addEventListener("close", () => {
+  whenClosed(byId("viewer"), () => {
     Object.assign(open, { items: [], at: 0, page: null });
     for (const part of ["viewer-stage", "viewer-lines", "viewer-facts", "viewer-text"]) fill(byId(part));
   });

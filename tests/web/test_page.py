@@ -181,6 +181,14 @@ def test_a_document_opens_with_every_page_at_every_resolution_and_arrows_go_thro
     assert page.js(focused) == "Open page 2 at 120 DPI"
 
 
+def test_what_is_opened_at_once_behind_what_was_closed_is_shown(page: Any):
+    # The browser says that a dialog was closed some time after it was: the next one may be open by then.
+    page.js("const open = document.querySelector('.document-open'); open.click(); document.getElementById('gallery').close(); open.click()")
+    page.until(lambda: page.all("#gallery .card"), "the document's pages")
+    page.js("const card = document.querySelector('#gallery .card'); card.click(); document.getElementById('viewer').close(); card.click()")
+    page.until(lambda: page.text("#viewer-text"), "the page's words")
+
+
 def test_images_that_nothing_shows_any_more_are_let_go_of(page: Any, question: str):
     holding = "return (await import(new URL('static/images.js', location.href))).holding()"
     assert page.later(holding) == 0
