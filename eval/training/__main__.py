@@ -88,7 +88,7 @@ def _see(args: argparse.Namespace) -> bool:
 
 def _answer(args: argparse.Namespace) -> bool:
     from .answer import Answer, AnswerOptions
-    from .checkpoint import load, read_header
+    from .checkpoint import CheckpointError, load, read_header
     from .model import network
     from .warm import enlarged
 
@@ -99,8 +99,11 @@ def _answer(args: argparse.Namespace) -> bool:
     if size != stored:
         net = enlarged(net, stored, size)
     options = given(replace(AnswerOptions(), batch=_batch(args, 16, 96), curriculum=_curriculum(args)), args)
-    stage = Answer(net, size, _press(_vocabulary(args, size.vocabulary, start.parent), args), options, args.device)
-    load(start, {name: module for name, module in stage.modules.items() if name not in ("net", "binding")})
+    try:
+        stage = Answer(net, size, _press(_vocabulary(args, size.vocabulary, start.parent), args), options, args.device)
+    except ValueError as error:
+        raise CheckpointError(str(error)) from error
+    load(start, {name: module for name, module in stage.modules.items() if name != "net"})
     return _train(stage, args)
 
 

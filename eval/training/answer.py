@@ -22,7 +22,6 @@ from eval.world import NOT_STATED
 
 from . import exam, guide
 from .batch import Batch, with_gaps
-from .binding import Binding
 from .curriculum import Curriculum
 from .lessons import Course, Lesson, draw_lesson, questions, transcribe
 from .loop import optimisers
@@ -41,10 +40,10 @@ _FRESH = 2e-3, 0.02
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, placing, naming: weights
-    of the guide's two losses (`guide.py`), and of the characters' and pieces', beside the answers' own; binding: weight of the headings' loss (`binding.py`; 0:
-    none); moving: the eye's first half moves, too; moving_pages: it learns from contexts of that many pages at most, longer ones it only
-    looks at; rate, muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
+    """batch: lessons a step; reuse: steps a lesson serves, on average; rows: most rows of a step (0: no limit); guidance, placing, binding,
+    naming: weights of the guide's three losses (`guide.py`), and of the characters' and pieces', beside the answers' own (0: none); moving:
+    the eye's first half moves, too; moving_pages: it learns from contexts of that many pages at most, longer ones it only looks at; rate,
+    muon_rate: the peak learning rates of AdamW and Muon; exam: questions of each paper of an examination.
     """
 
     batch: int = 16
@@ -90,14 +89,11 @@ class Answer:
         self.memory = -(-_POOL * options.batch // options.fresh)
         self.eye = Eye(net)
         self.tower = net.model.language_model
-        self.guide = guide.install(self.tower, max(2, size.layers // 2), size.heads - 2 if options.placing else 0)
+        self.guide = guide.install(self.tower, max(2, size.layers // 2), size.heads - 2 if options.placing else 0, bool(options.binding))
         self.pieces = PieceHead(size.hidden, size.vocabulary).to(device)
         # Of a still eye it stays as it is: a later course may let the eye move.
         self.characters = CharacterHead(size.eye).to(device)
         self.modules: dict[str, nn.Module] = {"net": net, "pieces": self.pieces, "characters": self.characters}
-        self.binding = Binding(self.tower, size).to(device) if options.binding else None
-        if self.binding:
-            self.modules["binding"] = self.binding.head
         self.trained = [
             *self.tower.parameters(),
             *net.lm_head.parameters(),
@@ -106,11 +102,6 @@ class Answer:
             *(self.characters.parameters() if options.moving else ()),
         ]
         self.optimisers = optimisers(self.modules.values(), self.trained, options.rate, options.muon_rate)
-        if self.binding:
-            # A head that begins from nothing learns nothing at the rates of what is trained already.
-            rates = max(options.rate, _FRESH[0]), max(options.muon_rate, _FRESH[1])
-            self.optimisers += optimisers([self.binding.head], [*self.binding.head.parameters()], *rates)
-            self.trained += self.binding.head.parameters()
         self.pool: list[Lesson] = []
         self._papers: dict[exam.Paper, list[tuple[Lesson, list[Query]]]] | None = None
         net.train()
@@ -138,6 +129,7 @@ class Answer:
             named, right_pieces = self.pieces.loss(tokens, self.tower.embed_tokens.weight, asked_pieces)
             pieces_right = share(right_pieces)
         self.guide.aim(*batch.aims(transcripts))
+        self.guide.tie(batch.ties(transcripts) if self.options.binding else None)
         hidden = self.tower(inputs_embeds=embeddings, position_ids=batch.positions, use_cache=False).last_hidden_state
         # Row i predicts what stands at row i + 1.
         asked = batch.targets[:, 1:] != -100
@@ -148,14 +140,13 @@ class Answer:
         right = (logits.argmax(-1) == wanted).float()
         as_text = torch.tensor([lesson.sheets is None for lesson in lessons], device=self.device)[:, None].expand_as(asked)[asked]
         loss = said + self.options.guidance * self.guide.loss() + self.options.placing * self.guide.placing() + self.options.naming * named
+        loss = loss + self.options.binding * self.guide.binding()
         heard: dict[str, float] = {}
         if read is not None:
             loss = loss + self.options.naming * read
             heard = {"characters loss": float(read.detach())}
-        if self.binding:
-            bound, bound_right = self.binding.loss([transcript.bonds for transcript in transcripts], self.tower.embed_tokens.weight)
-            loss = loss + self.options.binding * bound
-            heard |= {"bound loss": float(bound.detach()), "bound": bound_right}
+        if self.options.binding:
+            heard |= {"binding loss": float(self.guide.binding().detach()), "bound": _mean(torch.tensor(self.guide.bound))}
         if self.options.placing:
             heard |= {"placing loss": float(self.guide.placing().detach()), "placed": _mean(torch.tensor(self.guide.put))}
         mass = self.guide.mass

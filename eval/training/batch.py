@@ -9,7 +9,7 @@ from random import Random
 import torch
 from torch import Tensor
 
-from .guide import Spots
+from .guide import Spots, Ties
 from .lessons import Transcript
 from .model import positions
 from .tokenizer import Mark
@@ -52,6 +52,18 @@ class Batch:
         across = torch.tensor([aim.across for _, aim in aims], dtype=torch.float32, device=device)
         spots = Spots(whole([aim.cell for _, aim in aims]), whole([aim.half for _, aim in aims]), across)
         return whole([i for i, _ in aims]), whole([aim.row for _, aim in aims]), target.to(device), spots
+
+    def ties(self, transcripts: Sequence[Transcript]) -> Ties:
+        """As `Guide.tie` takes them: a line for each visual token of a value, and each row that predicts an answer."""
+        found = [(i, row, tie) for i, transcript in enumerate(transcripts) for tie in transcript.ties for row in tie.rows]
+        subject, attribute = (torch.zeros(len(found), self.ids.shape[1], dtype=torch.bool) for _ in range(2))
+        for n, (_, row, tie) in enumerate(found):
+            # What a line's own token shows of the next ones, it cannot look at.
+            subject[n, [at for at in tie.subject if at <= row]] = True
+            attribute[n, [at for at in tie.attribute if at <= row]] = True
+        numbers = [(i, row, -1 if tie.half is None else tie.half) for i, row, tie in found]
+        sample, rows, half = torch.tensor(numbers, dtype=torch.long).view(-1, 3).T
+        return Ties(*(one.to(self.ids.device) for one in (sample, rows, half, subject, attribute)))
 
 
 def with_gaps(transcript: Transcript, rng: Random, gap: int) -> Tensor:

@@ -1,68 +1,78 @@
-"""Rows under headings in; a loss that asks each of them, in a middle layer of the tower, what its heading is, out.
+"""Pages and questions of the records world in; where each value stands, and the thing and the attribute that it belongs to or is asked by, out.
 
-A reader that joins a row to its heading only when a question comes loses nothing when the page is compiled without the page before it:
-Kamera's deficit is then not there to be seen. Asked while it reads, it has to carry the heading along. The answer is read as the
-eye's pieces are, by a linear map a piece and the text embeddings as the output layer.
+A reader that joins a value to its subject only when the question comes has to look for the subject first and from there for the value; over several
+pages it takes the wrong line, and a page that is compiled without the one before it loses nothing (Kamera's deficit is not there to be
+seen). Heads that are drawn, while it reads, from each value to what it belongs to (`guide.py`) join the two on the page. The same heads are drawn
+from an answer's rows to the same parts of its question, so that what is looked for is put in the form in which it lies on the page.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-import torch
-import torch.nn.functional as F  # noqa: N812
-from torch import Tensor, nn
+from eval.world import ATTRIBUTES, LINK
 
-from .model import Size
-from .see import share
-
-# A heading's first pieces; made-up names have two to five.
-_PIECES = 4
-
-
-class HeadingHead(nn.Module):
-    """A row's hidden state -> its heading's first pieces."""
-
-    def __init__(self, hidden: int, vocabulary: int) -> None:
-        super().__init__()
-        self.slots = nn.Linear(hidden, _PIECES * hidden)
-        self.norm = nn.LayerNorm(hidden)
-        self.bias = nn.Parameter(torch.zeros(_PIECES, vocabulary))
-
-    def loss(self, rows: Tensor, embeddings: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """rows [n, hidden], embeddings [vocabulary, hidden], labels [n, 4] (0: none) -> cross-entropy, and which are right, bool [m]."""
-        there = labels > 0
-        logits = self.norm(self.slots(rows).view(len(rows), _PIECES, -1)) @ embeddings.detach().T + self.bias
-        return F.cross_entropy(logits[there], labels[there]), logits[there].argmax(-1) == labels[there]
+_WORDS = "|".join((*ATTRIBUTES, *LINK))
+_ROW = re.compile(rf"  (?:its )?(?P<attribute>{_WORDS})(?:: | is )(?P<value>.+)")
+_SENTENCES = [
+    re.compile(form.format(a=rf"(?P<attribute>{_WORDS})", e=r"(?P<subject>.+?)", v=r"(?P<value>.+)") + r"\.")
+    for form in ("The {a} of {e} is {v}", "{e} has {a} {v}", "{e}: {a} {v}", "{e}, {a}: {v}", "{e}'s {a} is {v}")
+]
+_QUESTIONS = [
+    re.compile(form.format(a=rf"(?P<attribute>{_WORDS})", e=r"(?P<subject>.+?)"))
+    for form in (
+        r"\w+ is the {a} of {e}\?",
+        r"\w+ is {e}'s {a}\?",
+        r"Which {a} does {e} have\?",
+        r"Tell me the {a} of {e}\.",
+        r"{e} {a}\?",
+    )
+]
+# "the supplier of Clifai": what is asked of is not named.
+_THROUGH = re.compile(rf"the (?:{'|'.join(LINK)}) of ")
 
 
-class Binding:
-    """Listens to the tower's middle layer; `head` goes into the checkpoint and is thrown away after training."""
+class Range(NamedTuple):
+    """Characters [start, end) of a page's text."""
 
-    def __init__(self, tower: Any, size: Size) -> None:
-        self.head = HeadingHead(size.hidden, size.vocabulary)
-        self._hidden: Tensor | None = None
-        tower.layers[size.layers // 2 - 1].register_forward_hook(self._keep)
+    page: int
+    start: int
+    end: int
 
-    def to(self, device: str) -> Binding:
-        self.head.to(device)
-        return self
 
-    def _keep(self, module: nn.Module, given: Any, result: Any) -> None:
-        self._hidden = result[0] if isinstance(result, tuple) else result
+class Statement(NamedTuple):
+    """Where a line says its value, of what (a row under a heading: the heading, on whichever page it stands) and which attribute of it."""
 
-    def loss(self, bonds: Sequence[Sequence[tuple[int, list[int]]]], embeddings: Tensor) -> tuple[Tensor, float]:
-        """For each sample its (row, pieces of the heading): the loss, and the share of pieces named rightly (nan: no sample has any)."""
-        hidden, self._hidden = self._hidden, None
-        assert hidden is not None
-        wanted = [(sample, row, pieces) for sample, found in enumerate(bonds) for row, pieces in found]
-        if not wanted:
-            return torch.zeros((), device=hidden.device), float("nan")
-        labels = torch.zeros(len(wanted), _PIECES, dtype=torch.long)
-        for i, (_, _, pieces) in enumerate(wanted):
-            labels[i, : len(pieces)] = torch.tensor(pieces[:_PIECES])
-        labels = labels.to(hidden.device)
-        rows = hidden[[sample for sample, _, _ in wanted], [row for _, row, _ in wanted]]
-        loss, right = self.head.loss(rows, embeddings, labels)
-        return loss, share(right)
+    value: Range
+    subject: Range
+    attribute: Range
+
+
+def statements(pages: Sequence[Sequence[str]]) -> Iterator[Statement]:
+    """Those of all lines in the forms of `eval.world`, in their order; other lines state nothing."""
+    heading = None
+    for page, lines in enumerate(pages):
+        start = 0
+        for line in lines:
+            if line.endswith(":"):
+                heading = Range(page, start, start + len(line) - 1)
+            elif found := _ROW.fullmatch(line) if line.startswith("  ") else _sentence(line):
+                parts = {name: Range(page, start + found.start(name), start + found.end(name)) for name in found.groupdict()}
+                subject = parts.get("subject", heading)
+                if subject:
+                    yield Statement(parts["value"], subject, parts["attribute"])
+            start += len(line) + 1
+
+
+def asked(question: str) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The characters of a question that name the subject and the attribute; None where it has none, or asks through another fact."""
+    found = next((found for form in _QUESTIONS if (found := form.fullmatch(question))), None)
+    if not found or _THROUGH.match(found["subject"]):
+        return None
+    return found.span("subject"), found.span("attribute")
+
+
+def _sentence(line: str) -> re.Match[str] | None:
+    return next((found for form in _SENTENCES if (found := form.fullmatch(line))), None)

@@ -1,7 +1,8 @@
-"""Rows of a batch with the rows they should look at in; a loss on one attention head's mass out.
+"""Rows of a batch with the rows they should look at in; losses on attention heads' mass out.
 
 Unguided, a small language model sat for hours on a plateau where it answered with the right *kind* of value. Guided, one head of each of
-the last layers is drawn to the tokens that hold the next piece of the answer, and the plateau is gone within the hour.
+the last layers is drawn to the tokens that hold the next piece of the answer, and the plateau is gone within the hour. Others can be drawn each to one
+place of such a token, and, in the layers before, from a value on a page to what it belongs to.
 """
 
 from __future__ import annotations
@@ -29,6 +30,19 @@ class Spots:
     across: Tensor
 
 
+@dataclass(frozen=True)
+class Ties:
+    """What values on page images belong to. batch, row, half [n]: a visual token of a value, and the half of it that the value is in (0 upper, 1
+    lower; -1: a row that predicts an answer); subject, attribute: bool [n, length], the rows that show what the value is said of, or asked by.
+    """
+
+    batch: Tensor
+    row: Tensor
+    half: Tensor
+    subject: Tensor
+    attribute: Tensor
+
+
 @dataclass
 class Guide:
     """What the guided layers of one network share: this batch's targets, and what they have found.
@@ -47,6 +61,17 @@ class Guide:
     mass: list[float] = field(default_factory=list)
     placed: list[Tensor] = field(default_factory=list)
     put: list[float] = field(default_factory=list)
+    ties: Ties | None = None
+    tied: list[Tensor] = field(default_factory=list)
+    bound: list[float] = field(default_factory=list)
+
+    def tie(self, ties: Ties | None) -> None:
+        """Set what the binding heads of the coming forward are drawn to; None: nothing."""
+        self.ties, self.tied, self.bound = ties, [], []
+
+    def binding(self) -> Tensor:
+        """Mean over the binding heads of -log(mass on what their value belongs to); 0 where no image states anything."""
+        return torch.stack(self.tied).mean() if self.tied else torch.zeros(())
 
     def aim(self, batch: Tensor, row: Tensor, target: Tensor, spots: Spots | None = None) -> None:
         """Set the targets of the coming forward, and forget the last one's losses."""
@@ -62,12 +87,14 @@ class Guide:
         return torch.stack(self.placed).mean() if self.placed else torch.zeros(())
 
 
-def install(language_model: Any, last: int = 2, places: int = 0) -> Guide:
+def install(language_model: Any, last: int = 2, places: int = 0, ties: bool = False) -> Guide:
     """Let the last layers of a GLM-4V text model be guided; returns the guide they listen to. The forward's results do not change.
 
     A visual token holds several pieces, and one head brings all of them or none. With `places`, heads 1 to `places` of the last layer but
     one are drawn to a token only if the next piece stands at their place across its upper half, those of the last layer for the lower
-    half; else they look at the first row, where nothing is to be had. So each need carry one piece.
+    half; else they look at the first row, where nothing is to be had. So each need carry one piece. With `ties`, the last two heads of the two
+    layers in front of the guided ones are drawn to subjects and to attributes, one head from each half of a token. Raises ValueError for a model that has
+    no such layers.
     """
     ALL_ATTENTION_FUNCTIONS.register(NAME, _attend)
     ALL_MASK_ATTENTION_FUNCTIONS.register(NAME, ALL_MASK_ATTENTION_FUNCTIONS["sdpa"])
@@ -76,6 +103,13 @@ def install(language_model: Any, last: int = 2, places: int = 0) -> Guide:
         layer.self_attn.guide = guide
     for half, layer in enumerate(language_model.layers[-2:] if places else ()):
         layer.self_attn.placed_half = half
+    if ties:
+        if len(language_model.layers) < last + 2:
+            raise ValueError(
+                f"binding needs two layers in front of the {last} that look for answers, {last + 2} layers in all: give --layers, or no --binding"
+            )
+        for part, layer in zip(("subject", "attribute"), language_model.layers[-last - 2 : -last], strict=True):
+            layer.self_attn.guide, layer.self_attn.ties = guide, part
     language_model.config._attn_implementation = NAME
     return guide
 
@@ -86,7 +120,11 @@ def _log_mass(q: Tensor, k: Tensor, guide: Guide, sample: int, scaling: float) -
     assert guide.row is not None
     assert guide.target is not None
     mine = guide.batch == sample
-    row, target = guide.row[mine], guide.target[mine]
+    return _log_share(q, k, guide.row[mine], guide.target[mine], scaling)
+
+
+def _log_share(q: Tensor, k: Tensor, row: Tensor, target: Tensor, scaling: float) -> Tensor:
+    """The log of what each of some rows [n] gives to its targets, bool [n, length]; q, k [length, d] -> [n]."""
     scores = (q[row] @ k.T * scaling).float()
     later = torch.arange(len(k), device=q.device)[None] > row[:, None]
     log_share = scores.masked_fill(later, float("-inf")).log_softmax(-1)
@@ -119,10 +157,31 @@ def _placing(q: Tensor, k: Tensor, guide: Guide, half: int, sample: int, scaling
     return on[wanted], log_share[..., 0][elsewhere]
 
 
+def _tying(q: Tensor, k: Tensor, ties: Ties, part: str, scaling: float) -> Tensor:
+    """The log masses that values' tokens give to what they belong to: by the last head but one those in an upper half, by the last those in a lower,
+    by both an answer's rows: what is asked is then put as what is stated.
+
+    q [batch, heads, length, d], k [batch, kv_heads, length, d] -> [n of `ties` that have a target].
+    """
+    targets: Tensor = getattr(ties, part)
+    found = [torch.zeros(0, device=q.device)]
+    for sample in range(len(q)):
+        for half in (0, 1):
+            mine = (ties.batch == sample) & (ties.half != 1 - half) & targets.any(1)
+            head = q.shape[1] - 2 + half
+            keys = k[sample, head // (q.shape[1] // k.shape[1])]
+            found.append(_log_share(q[sample, head], keys, ties.row[mine], targets[mine], scaling))
+    return torch.cat(found)
+
+
 def _attend(module: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, **options: Any) -> tuple[Tensor, Any]:
-    """Attention as it is, and beside it the guide's loss; q [batch, heads, length, d], k [batch, kv_heads, length, d], both rotated."""
+    """Attention as it is, and beside it the guide's losses; q [batch, heads, length, d], k [batch, kv_heads, length, d], both rotated."""
     guide: Any = getattr(module, "guide", None)
-    if guide is not None and module.training and guide.row is not None and len(guide.row):
+    if (binds := getattr(module, "ties", None)) is not None:
+        if module.training and guide.ties is not None and len(tied := _tying(q, k, guide.ties, binds, float(options["scaling"]))):
+            guide.tied.append(-tied.clamp(min=-20).mean())
+            guide.bound.append(float(tied.detach().exp().mean()))
+    elif guide is not None and module.training and guide.row is not None and len(guide.row):
         kv_head = guide.head // (q.shape[1] // k.shape[1])
         # Sample by sample: a copy of the keys for each row that looks would take a fifth of the whole step.
         samples = guide.batch.unique().tolist()

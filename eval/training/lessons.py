@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from eval.records import WIDTH, Query, build, sections
 
 from . import ground
+from .binding import asked, statements
 from .model import Segment
 from .pages import Press, Sheet
 from .tokenizer import Mark, Vocabulary
@@ -92,9 +93,22 @@ class Aim:
 
 
 @dataclass(frozen=True)
+class Tie:
+    """What a value on a page belongs to, or an answer. rows: the visual tokens that show the value, half: in which half (0 upper, 1 lower);
+    subject, attribute: the tokens that show the thing it is said of, in the same line or in the heading above it, and what of that thing it is.
+    Of an answer (half None): the rows that predict it, and those of its question's words.
+    """
+
+    rows: list[int]
+    half: int | None
+    subject: list[int]
+    attribute: list[int]
+
+
+@dataclass(frozen=True)
 class Transcript:
     """A lesson as the model sees it: ids; targets (-100: none) standing at their own row; which targets are answers; the segments for
-    positions; aims; and bonds: (last row of a line under a heading, the heading's pieces).
+    positions; aims; and the ties of what its page images state and its questions ask.
     """
 
     ids: list[int]
@@ -102,7 +116,7 @@ class Transcript:
     answers: list[bool]
     segments: list[Segment]
     aims: list[Aim]
-    bonds: list[tuple[int, list[int]]]
+    ties: list[Tie]
 
 
 def draw_lesson(rng: Random, course: Course, press: Press, shape: Random | None = None) -> Lesson:
@@ -204,10 +218,15 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
     targets = [i if lesson.sheets is None and row > len(vocabulary.prefix) else -100 for row, i in enumerate(ids)]
     answers = [False] * context
     aims: list[Aim] = []
+    ties = []
+    for said in statements(lesson.pages) if sheets_at else ():
+        half = next((sheet.half(said.value.start) for _, sheet in sheets_at[said.value.page] if sheet.holding(*said.value[1:])), 0)
+        ties.append(Tie(rows_of(*said.value), half, rows_of(*said.subject), rows_of(*said.attribute)))
     for query in queries:
         # The first question stands in the turn that the prefix opened.
         before = [Mark.USER, vocabulary.newline] if len(ids) > context else []
-        asked = [*before, *vocabulary.encode(query.question).ids, Mark.ASSISTANT, vocabulary.newline]
+        words = vocabulary.encode(query.question)
+        question = [*before, *words.ids, Mark.ASSISTANT, vocabulary.newline]
         answer = vocabulary.encode(query.answer)
         place = _place(lesson.pages, query)
         if place:
@@ -217,27 +236,17 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
                 if there := rows_of(leaf, offset + a, offset + b):
                     # As in the eye's labels, a piece's own letters say where it is, not the space at its front.
                     glued = b - a > 1 and query.answer[a] == " "
-                    aims.append(Aim(len(ids) + len(asked) + i - 1, there, *spot_of(leaf, offset + a + glued, offset + b)))
-        ids += [*asked, *answer.ids, Mark.EOS]
-        targets += [-100] * len(asked) + [*answer.ids, Mark.EOS]
-        answers += [False] * len(asked) + [True] * (len(answer.ids) + 1)
+                    aims.append(Aim(len(ids) + len(question) + i - 1, there, *spot_of(leaf, offset + a + glued, offset + b)))
+        if parts := asked(query.question):
+            first = len(ids) + len(before)
+            named = [[first + i for i, (a, b) in enumerate(words.spans) if a < end and b > start] for start, end in parts]
+            predicting = len(ids) + len(question) - 1
+            ties.append(Tie([predicting + i for i in range(len(answer.ids))], None, *named))
+        ids += [*question, *answer.ids, Mark.EOS]
+        targets += [-100] * len(question) + [*answer.ids, Mark.EOS]
+        answers += [False] * len(question) + [True] * (len(answer.ids) + 1)
     segments.append(len(ids) - context)
-    headed = ((rows_of(page, a, b), heading) for page, a, b, heading in _headed(lesson.pages))
-    bonds = [(there[-1], vocabulary.encode(heading).ids) for there, heading in headed if there]
-    return Transcript(ids, targets, answers, segments, aims, bonds)
-
-
-def _headed(pages: Sequence[Sequence[str]]) -> Iterator[tuple[int, int, int, str]]:
-    """(page, first character, end, heading) of each row under a heading, also where the heading stands on the page before."""
-    heading = ""
-    for page, lines in enumerate(pages):
-        start = 0
-        for line in lines:
-            if line.startswith("  ") and heading:
-                yield page, start + 2, start + len(line), heading
-            elif line.endswith(":"):
-                heading = line[:-1]
-            start += len(line) + 1
+    return Transcript(ids, targets, answers, segments, aims, ties)
 
 
 def _place(pages: Sequence[Sequence[str]], query: Query) -> tuple[int, int] | None:

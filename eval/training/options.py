@@ -15,7 +15,7 @@ _ABOUT = """Train a reader of record pages, from nothing or on from where one st
   all      the three, one after the other
 
 Ctrl-C finishes the step in hand and writes a checkpoint; the same command goes on from it.
-A trained reader is taken up again by its directory: all --from DIR --out new --curriculum again.
+A trained reader is taken up again by its directory: all (or answer alone) --from DIR --out new --curriculum again.
 A further course starts from the last one: answer --from old/answer.safetensors --out new --pages 1,4 ..."""
 
 # Defaults stand in SeeOptions, AnswerOptions and Course.
@@ -32,7 +32,7 @@ _WEIGHTS = {
     "guidance": "answer: weight of the guided head's loss (0.5)",
     "placing": "answer: weight of the loss of the heads that each look at one place of a token; 0: none (0.0)",
     "naming": "answer: weight of the pieces' loss (0.5)",
-    "binding": "answer: weight of the headings' loss in the middle layer; 0: none (0.0)",
+    "binding": "answer: weight of the loss of the heads that join a value to its subject and its attribute; 0: none (0.0)",
     "others": "see: share of pages in the styles of --font (0.2)",
 }
 _COURSE_COUNTS = {
@@ -89,7 +89,8 @@ def parser() -> argparse.ArgumentParser:
         dest="start",
         type=Path,
         metavar="PATH",
-        help="start from this checkpoint (answer: out/see.safetensors is the default); see and all: or from a reader's directory",
+        help="start from this checkpoint (answer: out/see.safetensors is the default), or from a reader's directory: "
+        "the heads that name what it sees are then grown first",
     )
     top.add_argument(
         "--like", type=Path, metavar="DIR", help="see: draw the eye's tokens towards those of this reader, whose tower is to read them"

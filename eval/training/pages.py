@@ -87,6 +87,10 @@ class Sheet:
         found = self.cells[max(0, start - self.start) : max(0, end - self.start)]
         return sorted({int(cell) for cell in found if cell >= 0})
 
+    def half(self, at: int) -> int:
+        """In which half of its visual token a character of this page stands: 0 upper, 1 lower."""
+        return int(self.halves[at - self.start])
+
     def spot(self, start: int, end: int) -> tuple[int, int, float] | None:
         """(visual token, half, across) of the middle of characters [start, end) of one line; None where another page shows them."""
         i, j = start - self.start, end - 1 - self.start

@@ -150,11 +150,11 @@ def test_a_moving_eye_moves_and_is_examined_as_it_is(press, tiny):
 def test_half_precision_keeps_the_loss_near(press, tiny, moving):
     # What a GPU computes in; on a CPU for a step of the tiny size alone.
     course = Course(shortest=3, longest=3, text=0.5, questions=1, finds=1)
-    losses = []
+    deeper, losses = replace(tiny, layers=4), []
     for enabled in (False, True):
         options = AnswerOptions(batch=2, reuse=1, moving=moving, binding=0.5, curriculum=Curriculum.of(course))
         torch.manual_seed(0)
-        stage = Answer(network(tiny, 0), tiny, press, options)
+        stage = Answer(network(deeper, 0), deeper, press, options)
         with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
             loss, _ = step(stage, Random(0))
         loss.backward()
