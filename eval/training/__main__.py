@@ -35,7 +35,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     torch.set_num_threads(args.threads)
     args.out.mkdir(parents=True, exist_ok=True)
-    stages = {"all": ["heads", "see", "answer", "export"], "see": ["heads", "see"]}.get(args.stage, [args.stage])
+    stages = {
+        "all": ["heads", "see", "answer", "export"],
+        "see": ["heads", "see"],
+        "answer": ["heads", "answer"],
+        "export": ["export"],
+    }[args.stage]
     if helping := helping_with():
         stages = [helping]
     try:
@@ -58,7 +63,10 @@ def _heads(args: argparse.Namespace) -> bool:
     net, size, vocabulary = warm(args.start, given(size_of(args.start), args))
     if not (args.out / "tokenizer.json").exists():
         vocabulary.save(args.out / "tokenizer.json")
-    options = given(replace(SeeOptions(), batch=_batch(args, 16, 128)), args)
+    options = replace(SeeOptions(), batch=_batch(args, 16, 128))
+    # What the command line says of batches and rates is meant for the stage it names.
+    if args.stage != "answer":
+        options = given(options, args)
     stage = See(net, size, _press(vocabulary, args), replace(options, still=True, rate=_HEADS_RATE, muon_rate=_HEADS_MUON), args.device)
     return _train(stage, args, _HEADS_SHARE)
 
@@ -92,7 +100,9 @@ def _answer(args: argparse.Namespace) -> bool:
     from .model import network
     from .warm import enlarged
 
-    start = args.start if args.start and args.start.is_file() else args.out / "see.safetensors"
+    start = args.start or args.out / "see.safetensors"
+    if start.is_dir():
+        start = args.out / ("see.safetensors" if args.stage == "all" else "heads.safetensors")
     stored = read_header(start).size
     net, size = network(stored, args.seed), given(stored, args)
     load(start, {"net": net})

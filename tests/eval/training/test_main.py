@@ -58,6 +58,19 @@ def test_a_further_course_starts_from_the_last_one(run, tmp_path):
     assert (tmp_path / "tokenizer.json").read_bytes() == (run / "tokenizer.json").read_bytes()
 
 
+def test_a_directory_is_taken_up_again_larger_with_its_places_and_its_binding_taught(run, tmp_path, capsys):
+    taught = ["--from", str(run / "model"), "--placing", "0.3", "--binding", "0.3", "--text", "0.0"]
+    assert main(["answer", "--out", str(tmp_path / "larger"), "--steps", "1", *TINY, *taught, "--layers", "4", "--kv-heads", "4"]) == 0
+    said = capsys.readouterr().out
+    assert said.index("heads ") < said.index("answer ")
+    assert "placed 0." in said
+    assert "bound 0." in said
+    header = read_header(tmp_path / "larger" / "answer.safetensors")
+    assert (header.size.layers, header.size.kv_heads) == (4, 4)
+    assert main(["answer", "--out", str(tmp_path / "shallow"), "--steps", "1", *TINY, *taught, "--kv-heads", "4"]) == 2
+    assert "binding needs two layers" in capsys.readouterr().err
+
+
 def test_a_stage_before_its_time_names_the_missing_file(tmp_path, capsys):
     assert main(["answer", "--out", str(tmp_path), "--steps", "1", *TINY]) == 2
     assert "see.safetensors is not there" in capsys.readouterr().err
