@@ -118,24 +118,28 @@ def document(lines: Sequence[dict[str, Any]], weights: str, facts: dict[str, Any
 
 
 def write(directory: Path, found: dict[str, Any]) -> None:
-    """Rows that are there already, of the same weights and as many questions, stay, if they were not asked again."""
+    """Rows that are there already, of the same weights and as many questions, stay at each DPI at which they were not asked again."""
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / FILE
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if (before.get("weights"), before.get("n")) == (found["weights"], found["n"]):
-        again = {line["row"] for line in found["lines"]}
-        lines = [line for line in before["lines"] if line["row"] not in again] + found["lines"]
-        order = [row.title for row in ROWS]
-        found = found | {"lines": sorted(lines, key=lambda line: order.index(line["row"]))}
+        again = {_place(line) for line in found["lines"]}
+        lines = [line for line in before["lines"] if _place(line) not in again] + found["lines"]
+        order = [(row.title, dpi) for row in ROWS for dpi in row.dpis]
+        found = found | {"lines": sorted(lines, key=lambda line: order.index(_place(line)))}
     path.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n", encoding="utf-8")
     (directory / "figures.md").write_text(markdown(found), encoding="utf-8")
+
+
+def _place(line: dict[str, Any]) -> tuple[str, str]:
+    return line["row"], line["dpi"]
 
 
 def markdown(found: dict[str, Any]) -> str:
     """The table of a card, and under it the commands."""
     lines = found["lines"]
     arms = list(dict.fromkeys(line["arm"] for line in lines))
-    asked = list(dict.fromkeys((line["row"], line["dpi"]) for line in lines))
+    asked = list(dict.fromkeys(map(_place, lines)))
     table = {(line["row"], line["dpi"], line["arm"]): line for line in lines}
     rows = [
         f"Held-out seed {found['seed']}, greedy; exactly right, per cent, with the 95 % interval (Wilson); F1 is LongBench's, of full prefill.",

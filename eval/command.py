@@ -75,11 +75,13 @@ def _add_eval(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "card",
         help="the figures of a reader's card",
         description="Asks a reader every row of the records task that a card has, and writes figures.json and figures.md, each row with the "
-        "command that repeats it. On two cores the embedded reader takes about half an hour; rows of the same weights that are there already stay.",
+        "command that repeats it. On two cores the embedded reader takes the better part of an hour; what is there already of the same weights stays, "
+        "so rows and DPIs can be asked one by one.",
     )
     card.add_argument("--model", default="reader", help="'reader' or a local directory; default: %(default)s")
     card.add_argument("--n", type=positive, default=200, help="questions of each row; default: %(default)s")
     card.add_argument("--rows", help="only rows whose title has these words")
+    card.add_argument("--dpi", help="only at this DPI (72, 120 or promote)")
     card.add_argument("--out", metavar="DIR", help="where to write; default: print the table alone")
     card.set_defaults(run=_card)
     add_longbench(group)
@@ -150,6 +152,7 @@ def _records(args: argparse.Namespace) -> int:
 
 
 def _card(args: argparse.Namespace) -> int:
+    from dataclasses import replace
     from pathlib import Path
 
     from cache_compiler.load import load_backbone
@@ -160,9 +163,12 @@ def _card(args: argparse.Namespace) -> int:
     from .arms import Bench
     from .experiment import versions
 
-    chosen = [row for row in card.ROWS if not args.rows or args.rows in row.title]
-    if not chosen:
+    named = [row for row in card.ROWS if not args.rows or args.rows in row.title]
+    if not named:
         raise BadRequest(f"--rows {args.rows!r}: no row has these words; the rows are {', '.join(row.title for row in card.ROWS)}")
+    chosen = [replace(row, dpis=(dpi,)) for row in named for dpi in row.dpis if args.dpi in (None, dpi)]
+    if not chosen:
+        raise BadRequest(f"--dpi {args.dpi}: these rows are asked at {', '.join(dict.fromkeys(dpi for row in named for dpi in row.dpis))}")
     backbone = load_backbone(args.model)
     try:
         weights = card.weights_of(card.directory_of(args.model))
@@ -174,7 +180,7 @@ def _card(args: argparse.Namespace) -> int:
         lines += card.figures(bench, embedder, args.model, args.n, [row])
         found = card.document(lines, weights, {"n": args.n, "versions": versions()})
         if args.out:
-            # Row by row: what is stopped keeps what it has.
+            # DPI by DPI: what is stopped keeps what it has.
             card.write(Path(args.out), found)
     print(card.markdown(found))
     return 0

@@ -47,21 +47,28 @@ def test_weights_without_a_file_are_an_error_that_names_the_directory(tmp_path):
         card.weights_of(tmp_path)
 
 
-def test_rows_of_the_same_weights_stay_and_those_of_others_go(tmp_path):
-    def document(weights, row):
+def test_rows_and_dpis_of_the_same_weights_stay_and_those_of_others_go(tmp_path):
+    def document(weights, row, dpi="72"):
         line = {"n": 4, "exact_percent": 75.0, "exact_interval": [30.1, 95.4], "f1_percent": 80.0, "mean_rows": 98.0, "refused": 1}
-        made = {"row": row.title, "dpi": "72", "arm": "full", "questions": row.only, "command": "quire x", **line}
+        made = {"row": row.title, "dpi": dpi, "arm": "full", "questions": row.only, "command": "quire x", **line}
         return {"weights": weights, "n": 4, "seed": HELD_OUT, "lines": [made]}
 
     def kept():
-        return [line["row"] for line in json.loads((tmp_path / card.FILE).read_text())["lines"]]
+        return [(line["row"], line["dpi"]) for line in json.loads((tmp_path / card.FILE).read_text())["lines"]]
 
     last, first = card.ROWS[-1], card.ROWS[0]
-    card.write(tmp_path, document("a", last))
+    card.write(tmp_path, document("a", last, "120"))
+    card.write(tmp_path, document("a", last, "72"))
     card.write(tmp_path, document("a", first))
-    assert kept() == [first.title, last.title]
+    card.write(tmp_path, document("a", first))
+    assert kept() == [(first.title, "72"), (last.title, "72"), (last.title, "120")]
     card.write(tmp_path, document("b", last))
-    assert kept() == [last.title]
+    assert kept() == [(last.title, "72")]
+
+
+def test_a_dpi_at_which_no_row_is_asked_is_an_error_that_names_those_that_are(capsys):
+    assert command.main(["eval", "card", "--rows", "four pages", "--dpi", "96"]) != 0
+    assert "72, 120, promote" in capsys.readouterr().err
 
 
 @pytest.fixture(scope="module")
