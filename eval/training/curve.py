@@ -1,6 +1,7 @@
 """Logs of training runs in; a figure and a table of their examinations against time out.
 
-    python -m eval.training.curve --out DIR see.log answer.log     # one run after the other, minutes added up
+    python -m eval.training.curve --out DIR see.log answer.log            # one run after the other, minutes added up
+    python -m eval.training.curve --out DIR DIR/curve.csv more.log        # the same, where the first logs are gone and their table is not
 
 Needs matplotlib (the extra `plots`).
 """
@@ -12,7 +13,7 @@ import csv
 import re
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from eval.errors import PlotsUnavailable
@@ -20,7 +21,8 @@ from eval.plots import COLOURS, MARKS, require
 
 # "see      6.0 min, step 217: exam 95.3 (best 95.3): characters 72 99.5, pieces 72 86.5"
 _EXAM = re.compile(r"^(\w+) +([\d.]+) min, step (\d+): exam [\d.]+ \(best [\d.]+\): (.+)$")
-_LAST = re.compile(r"^\w+ +([\d.]+) min, step")
+_LAST = re.compile(r"^(\w+) +([\d.]+) min, step")
+_HEADER = ("stage", "minutes", "step", "figure", "per cent")
 
 
 @dataclass(frozen=True)
@@ -34,20 +36,44 @@ class Point:
 
 
 def points(logs: Sequence[Path]) -> list[Point]:
-    """The examinations of runs that followed each other. ValueError for a log without one line of training."""
+    """The examinations of runs that followed each other; a `.csv` is a table that `write` left. ValueError for a log without one line of training."""
     found, before = [], 0.0
     for log in logs:
-        last = None
-        for line in log.read_text(encoding="utf-8").splitlines():
-            if at := _LAST.match(line):
-                last = float(at[1])
-            if exam := _EXAM.match(line):
-                marks = {name: float(mark) for name, mark in (part.rsplit(" ", 1) for part in exam[4].split(", "))}
-                found.append(Point(exam[1], before + float(exam[2]), int(exam[3]), marks))
-        if last is None:
-            raise ValueError(f"{log} is no training log: no line of it says how many minutes in it was")
-        before += last
+        mine, minutes = _of_table(log) if log.suffix == ".csv" else _of_log(log)
+        found += [replace(point, minutes=before + point.minutes) for point in mine]
+        before += minutes
     return found
+
+
+def _of_log(log: Path) -> tuple[list[Point], float]:
+    """Its examinations and its minutes; each stage in it counts its own from zero."""
+    found, before, stage, last = [], 0.0, "", 0.0
+    for line in log.read_text(encoding="utf-8").splitlines():
+        if at := _LAST.match(line):
+            if at[1] != stage:
+                before += last
+            stage, last = at[1], float(at[2])
+        if exam := _EXAM.match(line):
+            marks = {name: float(mark) for name, mark in (part.rsplit(" ", 1) for part in exam[4].split(", "))}
+            found.append(Point(exam[1], before + float(exam[2]), int(exam[3]), marks))
+    if not stage:
+        raise ValueError(f"{log} is no training log: no line of it says how many minutes in it was")
+    return found, before + last
+
+
+def _of_table(path: Path) -> tuple[list[Point], float]:
+    """Its examinations, and the minute of the last: what came after that is not in a table."""
+    found: list[Point] = []
+    with path.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file)
+        if tuple(reader.fieldnames or ()) != _HEADER:
+            raise ValueError(f"{path} is no table of this program: its first line is not {','.join(_HEADER)}")
+        for row in reader:
+            at = row["stage"], float(row["minutes"]), int(row["step"])
+            if not found or at != (found[-1].run, found[-1].minutes, found[-1].step):
+                found.append(Point(*at, {}))
+            found[-1].marks[row["figure"]] = float(row["per cent"])
+    return found, found[-1].minutes if found else 0.0
 
 
 def write(out: Path, found: Sequence[Point]) -> None:
@@ -61,7 +87,7 @@ def write(out: Path, found: Sequence[Point]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with (out / "curve.csv").open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
-        table.writerow(("stage", "minutes", "step", "figure", "per cent"))
+        table.writerow(_HEADER)
         table.writerows((p.run, f"{p.minutes:.1f}", p.step, name, mark) for p in found for name, mark in p.marks.items())
     stages = list(dict.fromkeys(point.run for point in found))
     figure, panels = plt.subplots(1, len(stages), figsize=(5.8 * len(stages), 4.8), layout="constrained", squeeze=False)

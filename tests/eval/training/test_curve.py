@@ -25,6 +25,22 @@ def test_minutes_add_up_over_runs(logs):
     assert (two.run, two.minutes, two.marks) == ("answer", 19.5, {"1x12 at 120": 57.5, "not refused": 100.0})
 
 
+def test_minutes_add_up_over_the_stages_of_one_run(tmp_path):
+    (tmp_path / "all.log").write_text(FIRST + SECOND)
+    assert [point.minutes for point in points([tmp_path / "all.log"])] == [6.0, 19.5]
+
+
+def test_a_table_stands_for_the_logs_it_was_made_of(logs, tmp_path):
+    pytest.importorskip("matplotlib", reason="the extra `plots`")
+    assert main(["--out", str(tmp_path), *map(str, logs)]) == 0
+    again = points([tmp_path / "curve.csv", logs[1]])
+    assert again[:2] == points(logs)
+    assert (again[2].run, again[2].minutes) == ("answer", 30.5)
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="no table of this program"):
+        points([tmp_path / "other.csv"])
+
+
 def test_table_and_figure_are_written(logs, tmp_path, capsys):
     pytest.importorskip("matplotlib", reason="the extra `plots`")
     assert main(["--out", str(tmp_path / "out"), *map(str, logs)]) == 0
