@@ -49,8 +49,9 @@ class Batch:
         def whole(numbers: list[int]) -> Tensor:
             return torch.tensor(numbers, dtype=torch.long, device=device)
 
-        across = torch.tensor([aim.across for _, aim in aims], dtype=torch.float32, device=device)
-        spots = Spots(whole([aim.cell for _, aim in aims]), whole([aim.half for _, aim in aims]), across)
+        found = [(n, *spot) for n, (_, aim) in enumerate(aims) for spot in aim.spots]
+        across = torch.tensor([spot[3] for spot in found], dtype=torch.float32, device=device)
+        spots = Spots(whole([spot[0] for spot in found]), whole([spot[1] for spot in found]), whole([spot[2] for spot in found]), across)
         return whole([i for i, _ in aims]), whole([aim.row for _, aim in aims]), target.to(device), spots
 
     def ties(self, transcripts: Sequence[Transcript]) -> Ties:

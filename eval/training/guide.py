@@ -23,8 +23,11 @@ NAME = "guided"
 
 @dataclass(frozen=True)
 class Spots:
-    """Where in a visual token the next piece stands, all [n]: the token's row (-1: it is text), its half (0 upper, 1 lower), and across, 0 to 1."""
+    """Where in visual tokens the next pieces stand, all [m]: which target it is of (one on a border has two, one in text none), the token's row,
+    its half (0 upper, 1 lower), and across, 0 to 1 and a margin.
+    """
 
+    aim: Tensor
     cell: Tensor
     half: Tensor
     across: Tensor
@@ -139,22 +142,28 @@ def _placing(q: Tensor, k: Tensor, guide: Guide, half: int, sample: int, scaling
     assert guide.batch is not None
     assert guide.row is not None
     assert guide.spots is not None
-    mine = (guide.batch == sample) & (guide.spots.cell >= 0)
+    spots, places = guide.spots, guide.places
+    mine = guide.batch[spots.aim] == sample
     if not bool(mine.any()):
         return None
-    row, cell, places = guide.row[mine], guide.spots.cell[mine], guide.places
+    # Of the sample's n targets in images, `of` [m] tells which one a spot belongs to.
+    aims, of = torch.unique(spots.aim[mine], return_inverse=True)
+    row = guide.row[aims]
     heads = torch.arange(1, 1 + places, device=q.device)
     keys = k[heads // (len(q) // len(k))]
     scores = (q[heads][:, row] @ keys.transpose(1, 2) * scaling).float()
     later = torch.arange(k.shape[1], device=q.device)[None] > row[:, None]
     log_share = scores.masked_fill(later, float("-inf")).log_softmax(-1)
     # How far each head's place is from the piece, in places: a piece between two is looked at by the nearer one, by the other as it likes.
-    at = (guide.spots.across[mine] + MARGIN) / (1 + 2 * MARGIN) * (places - 1)
+    at = (spots.across[mine] + MARGIN) / (1 + 2 * MARGIN) * (places - 1)
     away = (at[None] - (heads - 1)[:, None]).abs()
-    here = (guide.spots.half[mine] == half)[None]
-    wanted, elsewhere = here & (away <= 0.5), ~here | (away > 0.7)
-    on = log_share.gather(2, cell[None, :, None].expand(places, -1, 1))[..., 0]
-    return on[wanted], log_share[..., 0][elsewhere]
+    here = (spots.half[mine] == half)[None]
+    wanted, near = here & (away <= 0.5), here & (away <= 0.7)
+    # A piece on a border is brought by the last place of one token or the first of the next, or by both in part.
+    share = torch.zeros(places, len(aims), device=q.device).index_add(1, of, log_share[:, of, spots.cell[mine]].exp() * wanted)
+    asked = torch.zeros_like(share).index_add(1, of, wanted.float()).any(0)
+    elsewhere = torch.zeros_like(share).index_add(1, of, near.float()) == 0
+    return share.sum(0)[asked].clamp(min=1e-9, max=1).log(), log_share[..., 0][elsewhere]
 
 
 def _tying(q: Tensor, k: Tensor, ties: Ties, part: str, scaling: float) -> Tensor:

@@ -81,15 +81,14 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Aim:
-    """Where the next piece of an answer stands: row: the one that predicts it; rows: those that show it, whole or in part; of an image also cell: the
-    one that shows its middle (-1: none), and half and across: where in that visual token, as in `pages.Marks`.
+    """Where the next piece of an answer stands: row: the one that predicts it; rows: those that show it, whole or in part; of an image also spots:
+    (row, half, across) of each visual token that shows its middle, as in `pages.Marks`. What stands on a border is shown by both sides: which
+    of them has the middle is a fraction of a pixel, and drawn to that one alone a head is made to guess.
     """
 
     row: int
     rows: list[int]
-    cell: int = -1
-    half: int = 0
-    across: float = 0.0
+    spots: list[tuple[int, int, float]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -207,11 +206,9 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
             return [first + i for i, (a, b) in enumerate(spans) if a < end and b > start]
         return [first + cell for first, sheet in sheets_at[page] for cell in sheet.holding(start, end)]
 
-    def spot_of(page: int, start: int, end: int) -> tuple[int, int, float]:
-        for first, sheet in sheets_at[page] if sheets_at else ():
-            if found := sheet.spot(start, end):
-                return first + found[0], *found[1:]
-        return -1, 0, 0.0
+    def spots_of(page: int, start: int, end: int) -> list[tuple[int, int, float]]:
+        sheets = sheets_at[page] if sheets_at else ()
+        return [(first + cell, half, across) for first, sheet in sheets for cell, half, across in sheet.spots(start, end)]
 
     context = len(ids)
     # A text context is itself text to learn; an image's tokens are not words.
@@ -236,7 +233,8 @@ def transcribe(lesson: Lesson, queries: Sequence[Query], vocabulary: Vocabulary)
                 if there := rows_of(leaf, offset + a, offset + b):
                     # As in the eye's labels, a piece's own letters say where it is, not the space at its front.
                     glued = b - a > 1 and query.answer[a] == " "
-                    aims.append(Aim(len(ids) + len(question) + i - 1, there, *spot_of(leaf, offset + a + glued, offset + b)))
+                    spots = spots_of(leaf, offset + a + glued, offset + b)
+                    aims.append(Aim(len(ids) + len(question) + i - 1, sorted({*there, *(cell for cell, _, _ in spots)}), spots))
         if parts := asked(query.question):
             first = len(ids) + len(before)
             named = [[first + i for i, (a, b) in enumerate(words.spans) if a < end and b > start] for start, end in parts]

@@ -91,14 +91,17 @@ class Sheet:
         """In which half of its visual token a character of this page stands: 0 upper, 1 lower."""
         return int(self.halves[at - self.start])
 
-    def spot(self, start: int, end: int) -> tuple[int, int, float] | None:
-        """(visual token, half, across) of the middle of characters [start, end) of one line; None where another page shows them."""
+    def spots(self, start: int, end: int) -> list[tuple[int, int, float]]:
+        """(visual token, half, across) of the middle of characters [start, end) of one line, in each token in which it lies or which it stands
+        beside by `MARGIN` at most; none where another page shows them.
+        """
         i, j = start - self.start, end - 1 - self.start
         if i < 0 or j >= len(self.cells) or min(self.cells[i], self.cells[j]) < 0:
-            return None
+            return []
         columns = self.tokens[1]
         middle = sum(float(self.cells[at] % columns + self.across[at]) for at in (i, j)) / 2
-        return int(self.cells[i] // columns * columns + middle), int(self.halves[i]), middle % 1
+        row, half = self.cells[i] // columns, int(self.halves[i])
+        return [(int(row * columns + column), half, across) for column, across in _beside(middle, columns)]
 
 
 class Press:

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 import torch
 
 from eval.training import guide
@@ -68,7 +69,7 @@ def test_each_places_head_is_drawn_to_its_own_place_and_looks_away_from_the_othe
     sample, rows = torch.tensor([0, 0]), torch.tensor([7, 8])
     target = torch.zeros(2, 10, dtype=torch.bool)
     target[:, 3] = True
-    spots = guide.Spots(torch.tensor([3, 3]), torch.tensor([0, 1]), torch.tensor([0.1, 0.9]))
+    spots = guide.Spots(torch.tensor([0, 1]), torch.tensor([3, 3]), torch.tensor([0, 1]), torch.tensor([0.1, 0.9]))
     optimiser = torch.optim.AdamW(tower.parameters(), lr=1e-2)
     losses, placed = [], []
     for _ in range(25):
@@ -89,12 +90,32 @@ def test_each_places_head_is_drawn_to_its_own_place_and_looks_away_from_the_othe
     assert max(upper[0, 2, 7, 3], upper[0, 1, 8, 3], lower[0, 2, 7, 3], lower[0, 1, 8, 3]) < 0.3
 
 
+def test_what_stands_on_a_border_is_brought_from_either_side():
+    q, k = (
+        torch.randn(3, 6, 8, generator=torch.Generator().manual_seed(0)),
+        torch.randn(3, 6, 8, generator=torch.Generator().manual_seed(1)),
+    )
+    listener = guide.Guide(places=2, batch=torch.tensor([0]), row=torch.tensor([5]))
+
+    def placing(*spots):
+        listener.spots = guide.Spots(*(torch.tensor(part) for part in zip(*spots, strict=True)))
+        on, off = guide._placing(q, k, listener, 0, 0, 1.0)
+        return on.exp(), off
+
+    left, right = (0, 2, 0, 1.05), (0, 3, 0, -0.05)
+    assert float(placing(left, right)[0]) == pytest.approx(float(placing(left)[0] + placing(right)[0]))
+    assert [len(placing(*spots)[1]) for spots in ((left,), (left, right))] == [1, 0]
+    # In the lower half nobody of the upper half's layer is to look at it.
+    assert [len(part) for part in placing((0, 2, 1, 1.05), (0, 3, 1, -0.05))] == [0, 2]
+
+
 def test_targets_in_a_text_leave_the_places_heads_alone(tiny):
     tower = network(tiny, 0).model.language_model.train()
     listener = guide.install(tower, places=2)
     target = torch.zeros(1, 10, dtype=torch.bool)
     target[0, 3] = True
-    spots = guide.Spots(torch.tensor([-1]), torch.tensor([0]), torch.tensor([0.0]))
+    none = torch.zeros(0, dtype=torch.long)
+    spots = guide.Spots(none, none, none, torch.zeros(0))
     listener.aim(torch.tensor([0]), torch.tensor([8]), target, spots)
     tower(input_ids=torch.arange(20, 30)[None], use_cache=False)
     assert float(listener.placing()) == 0.0

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from eval.training.lessons import Course, draw_lesson, find, questions, read, transcribe
-from eval.training.pages import CHARACTERS
+from eval.training.pages import CHARACTERS, MARGIN
 from eval.training.tokenizer import Mark
 
 NAMES = {number: character for character, number in CHARACTERS.items()}
@@ -30,14 +30,27 @@ def test_each_aims_spot_is_where_the_eye_is_asked_for_that_piece(press, seed):
     lesson, transcript = lesson_of(press, seed, text=0.0)
     firsts = [row + 1 for row, i in enumerate(transcript.ids) if i == Mark.BEGIN_IMAGE]
     found = []
-    for aim in transcript.aims:
-        first, sheet = max(((f, s) for f, s in zip(firsts, lesson.flat(), strict=True) if f <= aim.cell), key=lambda pair: pair[0])
+    for one, (cell, half, across) in ((aim, spot) for aim in transcript.aims for spot in aim.spots):
+        assert cell in one.rows
+        first, sheet = max(((f, s) for f, s in zip(firsts, lesson.flat(), strict=True) if f <= cell), key=lambda pair: pair[0])
         marks = sheet.pieces
-        there = (marks.where == aim.cell - first) & (marks.half == aim.half) & (abs(marks.across - aim.across) < 0.1)
-        piece = press.vocabulary.decode([transcript.ids[aim.row + 1]]).strip()
+        there = (marks.where == cell - first) & (marks.half == half) & (abs(marks.across - across) < 0.1)
+        piece = press.vocabulary.decode([transcript.ids[one.row + 1]]).strip()
         # What begins an answer may be cut otherwise than on the page, where a space stands before it.
         found.append(piece in {press.vocabulary.decode([int(label)]).strip() for label in marks.label[there]})
     assert sum(found) > 0.8 * len(found) > 0, (sum(found), len(found))
+
+
+def test_what_stands_on_a_border_is_sought_on_both_sides_and_nothing_else_is(press):
+    _, transcript = lesson_of(press, 0, text=0.0)
+    assert {len(aim.spots) for aim in transcript.aims} == {1, 2}
+    for aim in transcript.aims:
+        assert all(-MARGIN <= across <= 1 + MARGIN for _, _, across in aim.spots)
+        if len(aim.spots) == 2:
+            (left, half, right_end), (right, same, left_end) = aim.spots
+            assert (right, same) == (left + 1, half)
+            assert right_end == pytest.approx(left_end + 1)
+            assert right_end > 1 - MARGIN
 
 
 @pytest.mark.parametrize("seed", range(4))
