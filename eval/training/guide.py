@@ -204,6 +204,7 @@ def _attend(module: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | N
                 on, off = (torch.cat(logs) for logs in zip(*parts, strict=True))
                 # Most heads should look away from most pieces: both sides count alike, however many they are.
                 guide.placed += [-side.clamp(min=-20).mean() for side in (on, off) if len(side)]
-                guide.put.append(float(on.detach().exp().mean()))
+                if len(on):
+                    guide.put.append(float(on.detach().exp().mean()))
     attended: tuple[Tensor, Any] = sdpa_attention_forward(module, q, k, v, mask, **options)
     return attended
