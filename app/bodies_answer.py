@@ -52,7 +52,7 @@ class Line(Wire):
     index: int
     text: str
     box: Box
-    why: Literal["holds the answer", "closest to the question"]
+    why: Literal["has the answer's words", "closest to the question"]
 
 
 class Citation(Wire):

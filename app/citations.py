@@ -50,7 +50,7 @@ def mark(citations: tuple[Citation, ...], pages: Mapping[str, PageRow], question
     """
     asked = set(_words(question)) - _COMMON
     spans = _scored(citations, pages, asked, lambda page: _holding(page, _words(answer)))
-    why: Why = "holds the answer"
+    why: Why = "has the answer's words"
     if not spans:
         single = _scored(citations, pages, asked, lambda page: [(n,) for n in range(len(page.lines))])
         spans = [span for span in single if span[0] > 0][:1]

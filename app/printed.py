@@ -163,7 +163,7 @@ def sources(answer: Answer, show_lines: bool) -> str:
 
 def doubt(answer: Answer, which: str = "above") -> str:
     """What a person should know of an answer whose words stand on none of its pages (those `which`); "" where they do."""
-    if any(line.why == "holds the answer" for citation in answer.citations for line in citation.lines):
+    if any(line.why == "has the answer's words" for citation in answer.citations for line in citation.lines):
         return ""
     return f"These words do not stand on the pages {which}: check before you rely on them."
 

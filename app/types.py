@@ -7,7 +7,7 @@ from typing import Literal
 
 from retrieval.types import Budget, Plan
 
-Why = Literal["holds the answer", "closest to the question"]
+Why = Literal["has the answer's words", "closest to the question"]
 Finish = Literal["stop", "length", "repetition", "cancelled"]
 # "window": it stood in the conversation's window already, and was not fetched. "compiled": it had gone to make room, and was made again.
 Tier = Literal["ram", "disk", "window", "compiled"]

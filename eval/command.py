@@ -165,7 +165,7 @@ def _card(args: argparse.Namespace) -> int:
 
     named = [row for row in card.ROWS if not args.rows or args.rows in row.title]
     if not named:
-        raise BadRequest(f"--rows {args.rows!r}: no row has these words; the rows are {', '.join(row.title for row in card.ROWS)}")
+        raise BadRequest(f"--rows {args.rows!r}: no row has these words; the rows are {'; '.join(row.title for row in card.ROWS)}")
     chosen = [replace(row, dpis=(dpi,)) for row in named for dpi in row.dpis if args.dpi in (None, dpi)]
     if not chosen:
         raise BadRequest(f"--dpi {args.dpi}: these rows are asked at {', '.join(dict.fromkeys(dpi for row in named for dpi in row.dpis))}")

@@ -115,7 +115,9 @@ def kind(name: str, head: bytes) -> tuple[str, str, tuple[str, ...]]:
         raise UnsupportedType(f"files of kind {extension or 'without extension'} are not read; supported: {SUPPORTED}")
     if KINDS[extension][0] not in _TEXTS:
         looked = "no PDF begins in its first 1,024 bytes" if extension == ".pdf" else "does not begin like one"
-        raise DamagedFile(f"it is called {extension} but {looked}: open it in the program that made it and save it again")
+        raise DamagedFile(
+            f"it is called {extension} but {looked}: open it in the program that made it and save it again, or give it the ending of what it is"
+        )
     return *KINDS[extension], ()
 
 
@@ -177,7 +179,7 @@ def _head(path: Path, limits: Limits) -> bytes:
         if not stat.S_ISREG(status.st_mode):
             raise UnsupportedType("it is not a regular file: add the files inside a folder, and no devices or pipes")
         if status.st_size == 0:
-            raise EmptyFile("the file is empty (0 bytes): there is nothing to read")
+            raise EmptyFile("the file is empty (0 bytes): save it again, or leave it out")
         if status.st_size > limits.file_bytes:
             raise TooLarge(
                 f"the file has {status.st_size:,} bytes, over {limits.file_bytes:,} (file_bytes): raise that limit or split the file"

@@ -60,7 +60,7 @@ def read(path: Path, limits: Limits) -> bytes:
     with path.open("rb") as file:
         data = file.read(limits.file_bytes + 1)
     if not data:
-        raise EmptyFile("the file is empty (0 bytes): there is nothing to read")
+        raise EmptyFile("the file is empty (0 bytes): save it again, or leave it out")
     if len(data) > limits.file_bytes:
         raise TooLarge(f"the file has more than {limits.file_bytes:,} bytes (file_bytes): raise that limit or split the file")
     return data

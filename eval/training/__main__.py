@@ -124,6 +124,7 @@ def _export(args: argparse.Namespace) -> bool:
     from .export import export
 
     logging.disable_progress_bar()
+    print("export: loads transformers' own classes and works eight examples ...", flush=True)
     best = args.out / "best-answer.safetensors"
     export(best if best.exists() else args.out / "answer.safetensors", _vocabulary(args, 0), args.out / "model")
     examples.write(args.out / "model")

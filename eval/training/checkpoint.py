@@ -80,7 +80,9 @@ def _under(tensors: Mapping[str, Tensor], prefix: str) -> dict[str, Tensor]:
 
 def _open(path: Path) -> tuple[Header, dict[str, Tensor]]:
     if not path.is_file():
-        raise CheckpointError(f"{path} is not there; run the stage that writes it first")
+        raise CheckpointError(
+            f"{path} is not there; run the stage that writes it first, or name a checkpoint or a reader's directory (--from)"
+        )
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {})["header"])

@@ -28,15 +28,18 @@ def marks(question: str, answer: str, keys: tuple[str, ...] = ("p", "q")) -> lis
 
 
 def test_the_line_that_holds_the_answer_is_marked() -> None:
-    assert marks("What is the price of Gray farm?", "$23,890") == [("q", 1, "holds the answer")]
+    assert marks("What is the price of Gray farm?", "$23,890") == [("q", 1, "has the answer's words")]
 
 
 def test_an_answer_that_runs_over_the_end_of_a_line_marks_both_lines() -> None:
-    assert marks("Who is the owner of Brobo tower?", "Mapeas Daima") == [("p", 0, "holds the answer"), ("p", 1, "holds the answer")]
+    assert marks("Who is the owner of Brobo tower?", "Mapeas Daima") == [
+        ("p", 0, "has the answer's words"),
+        ("p", 1, "has the answer's words"),
+    ]
 
 
 def test_of_two_lines_with_the_answers_words_the_one_that_was_asked_about_is_marked() -> None:
-    assert marks("What is the gate of Brobo tower?", "21127") == [("p", 2, "holds the answer")]
+    assert marks("What is the gate of Brobo tower?", "21127") == [("p", 2, "has the answer's words")]
 
 
 def test_an_answer_that_stands_nowhere_marks_the_line_closest_to_the_question_and_says_so() -> None:
@@ -62,7 +65,7 @@ def test_nothing_in_common_marks_nothing() -> None:
 
 
 def test_a_word_is_not_found_inside_another_word() -> None:
-    assert ("q", 0, "holds the answer") not in marks("What is burnt?", "oal")
+    assert ("q", 0, "has the answer's words") not in marks("What is burnt?", "oal")
 
 
 def test_the_box_is_the_lines_own() -> None:
@@ -76,7 +79,7 @@ def test_the_box_is_the_lines_own() -> None:
 
 
 def test_a_line_that_was_recognised_on_a_scan_is_marked_like_any_other() -> None:
-    assert marks("What is the gate of Bolt tower?", "77", ("q", "scan", "photo")) == [("scan", 0, "holds the answer")]
+    assert marks("What is the gate of Bolt tower?", "77", ("q", "scan", "photo")) == [("scan", 0, "has the answer's words")]
 
 
 def test_a_picture_on_which_no_text_is_known_is_marked_whole_where_no_line_has_the_answer() -> None:

@@ -81,7 +81,7 @@ def test_ask_streams_the_answer_then_the_pages_and_warns_of_the_small_reader(hom
     assert answer.strip()
     assert "DPI" in rest
     assert "answered by reader; first token after" in rest
-    assert "[holds the answer]" in rest or "[closest to the question]" in rest
+    assert "[has the answer's words]" in rest or "[closest to the question]" in rest
     assert err == f"quire: {house.backbone.card.says}\n"
 
 

@@ -84,7 +84,7 @@ def test_an_answer_whose_words_stand_on_no_page_is_doubted(house):
     example = house.question("What is Brobo tower's staff?")
     *_, last = answer(example, house)
     assert isinstance(last, Answered)
-    held = any(line.why == "holds the answer" for citation in last.answer.citations for line in citation.lines)
+    held = any(line.why == "has the answer's words" for citation in last.answer.citations for line in citation.lines)
     assert (printed.doubt(last.answer) == "") is held
     lost = replace(last.answer, citations=tuple(replace(citation, lines=()) for citation in last.answer.citations))
     assert "do not stand on the pages" in printed.doubt(lost)

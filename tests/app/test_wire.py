@@ -13,7 +13,7 @@ REF = PageRef(KEY, {72: 100, 120: 250})
 CHUNK = Chunk(7, "d1", 3, "text", 0, 4, "Heading", 2, (REF,))
 PLAN = Plan((Pick(CHUNK, REF, 120, 0.5, "relevant"),), (7, 9), (9,))
 CITATION = Citation(
-    "d1", "notes.txt", KEY, 120, "Heading", 2, 3, 144.0, 72.0, (MarkedLine(4, "a line", (1.0, 2.0, 3.0, 4.0), "holds the answer"),)
+    "d1", "notes.txt", KEY, 120, "Heading", 2, 3, 144.0, 72.0, (MarkedLine(4, "a line", (1.0, 2.0, 3.0, 4.0), "has the answer's words"),)
 )
 ANSWER = Answer(
     "why?",
@@ -60,7 +60,7 @@ def test_an_answer_is_as_the_contract_says():
                 "width": 144.0,
                 "height": 72.0,
                 "read_as": "image",
-                "lines": [{"index": 4, "text": "a line", "box": [1.0, 2.0, 3.0, 4.0], "why": "holds the answer"}],
+                "lines": [{"index": 4, "text": "a line", "box": [1.0, 2.0, 3.0, 4.0], "why": "has the answer's words"}],
             }
         ],
         "provenance": [

@@ -130,7 +130,7 @@ def test_a_marked_line_lies_on_its_very_pixels_at_both_resolutions_and_any_width
     assert page.texts("#viewer-lines q") == [line["text"].strip() for line in citation["lines"]]
     # A mark is no proof, and nothing beside it says that it is.
     assert "no proof" in page.text("#viewer-proof")
-    assert "holds the answer" not in page.js("return document.body.innerText")
+    assert "has the answer's words" not in page.js("return document.body.innerText")
 
 
 def test_the_viewer_shows_an_image_pixel_for_pixel_and_larger_by_keys(page: Any, question: str):
@@ -238,7 +238,7 @@ def test_a_conversation_s_id_is_made_by_chance_kept_by_the_tab_and_let_go_of_on_
 def test_an_answer_that_no_marked_line_holds_says_so_beside_it(page: Any, question: str, told: dict[str, Any]):
     held = {**told, "text": "Ana Bel", "citations": [{**one, "lines": []} for one in told["citations"]]}
     first, *others = held["citations"]
-    line = {"index": 0, "text": "x", "box": [0, 0, 1, 1], "why": "holds the answer"}
+    line = {"index": 0, "text": "x", "box": [0, 0, 1, 1], "why": "has the answer's words"}
     picture = {"index": 0, "text": "(the whole page)", "box": [0, 0, first["width"], first["height"]], "why": "closest to the question"}
     for answer, words in [
         (held, "These words do not stand on the pages below. Check before you rely on them."),
