@@ -189,7 +189,8 @@ def test_a_collection_is_pinned_and_stays_pinned(page: Any):
 
 def test_the_room_the_stock_takes_is_told_and_adds_up(page: Any):
     held = page.api("/v1/stats")["bytes"]
-    shares = page.js("return [...document.querySelectorAll('#storage-bar .stock')].map((node) => node.getBoundingClientRect().width)")
+    widths = "return [...document.querySelectorAll('#storage-bar .stock')].map((node) => node.getBoundingClientRect().width)"
+    shares = page.until(lambda: page.js(widths), "the bar")
     bar = page.js("return document.getElementById('storage-bar').getBoundingClientRect().width")
     assert held["total"] > 0
     assert sum(shares) == pytest.approx(bar, abs=2)
