@@ -65,7 +65,10 @@ function adopt(entry, job) {
   // As moments, not as words: "10:00:00Z" is a word behind "10:00:00.5Z".
   if (entry.job && entry.job.id === job.id && Date.parse(job.updated) < Date.parse(entry.job.updated)) return;
   const before = entry.state;
-  Object.assign(entry, { job, name: job.name, collection: job.collection, state: job.state, error: job.error, trouble: "" });
+  // Wherever the reason is told, the name stands before it already.
+  const named = `${job.name}: `;
+  const error = job.error.startsWith(named) ? job.error.slice(named.length) : job.error;
+  Object.assign(entry, { job, name: job.name, collection: job.collection, state: job.state, error, trouble: "" });
   entry.kind = job.detail && job.detail.type;
   entry.final = job.state === "failed" && entry.kind === HOPELESS;
   if (FINAL.has(job.state)) entry.stopping = false;
@@ -82,7 +85,7 @@ function adopt(entry, job) {
   }
   // Of an archive in which a file failed, the others are on the shelf.
   if (partly(entry) && before !== "failed" && before !== "" && job.state === "failed") arrived({ ...job, document: "" });
-  if (job.state === "failed" && before !== "failed" && before !== "") announce(`${job.name} failed: ${job.error}`);
+  if (job.state === "failed" && before !== "failed" && before !== "") announce(`${job.name} failed: ${error}`);
   draw(entry);
 }
 

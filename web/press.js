@@ -36,8 +36,7 @@ export function statusOf(entry) {
   if (state === "held") return entry.until === null ? "waiting for the server to come back" : `the server is busy; sent again in ${entry.until} s`;
   if (state === "sending") return entry.sent < 1 && entry.file.size > 1e6 ? `sending ${size(entry.sent * entry.file.size)} of ${size(entry.file.size)}` : "sending";
   if (partly(entry)) return tally(membersOf(entry));
-  // Its name stands above already.
-  if (failed(entry)) return (entry.error || "").replace(`${entry.name}: `, "") || "It failed, and gave no reason.";
+  if (failed(entry)) return entry.error || "It failed, and gave no reason.";
   if (entry.stopping) return "cancelling …";
   if (state === "queued") return "queued";
   const members = tally(membersOf(entry));

@@ -84,11 +84,21 @@ def test_a_file_whose_name_is_taken_can_take_the_other_s_place(shelf: Any, tmp_p
     shelf.until(lambda: names(shelf) == ["tower.txt"] and not shelf.all(".press-row.failed"), "one document, and no failure")
 
 
+def test_the_shelf_makes_a_short_page_no_longer_and_stays_beside_a_long_one(shelf: Any):
+    shelf.look(1280, 900)
+    assert shelf.js("return document.documentElement.scrollHeight <= innerHeight")
+    shelf.js("document.querySelector('main').style.minHeight = '4000px'; scrollTo(0, 2000)")
+    top, height = shelf.js("const box = document.querySelector('.shelf').getBoundingClientRect(); return [box.top, box.height]")
+    assert (top, height) == (0, 900)
+
+
 def test_a_file_that_is_not_read_says_why_and_is_not_sent_again(shelf: Any, tmp_path: Path):
     (tmp_path / "thing.exe").write_bytes(b"MZ\x90\x00" * 16)
     shelf.upload(tmp_path / "thing.exe")
     row = shelf.until(lambda: shelf.all(".press-row.failed"), "the refusal")[0]
-    assert row.find_element("css selector", ".press-status").text != ""
+    why = row.find_element("css selector", ".press-status").text
+    assert why != ""
+    assert "thing.exe" not in why, "its name stands above"
     assert not shelf.all("button[aria-label='Try thing.exe again']")
     shelf.picture("refused-1280")
     shelf.press("button[aria-label='Dismiss thing.exe']")
