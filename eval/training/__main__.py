@@ -54,11 +54,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _heads(args: argparse.Namespace) -> bool:
-    """Only where a reader's directory is taken up: its eye stands still while the heads that name what it sees are grown anew."""
+    """Only where a reader's directory is taken up, and not on again: its eye stands still while the heads that name what it sees are grown anew."""
     from .see import See, SeeOptions
     from .warm import size_of, warm
 
-    if not (args.start and args.start.is_dir()) or (args.out / "see.safetensors").exists():
+    built_on_them = "answer.safetensors" if args.stage == "answer" else "see.safetensors"
+    if not (args.start and args.start.is_dir()) or (args.out / built_on_them).exists():
         return True
     net, size, vocabulary = warm(args.start, given(size_of(args.start), args))
     if not (args.out / "tokenizer.json").exists():

@@ -65,6 +65,8 @@ def test_a_directory_is_taken_up_again_larger_with_its_places_and_its_binding_ta
     assert said.index("heads ") < said.index("answer ")
     assert "placed 0." in said
     assert "bound 0." in said
+    assert main(["answer", "--out", str(tmp_path / "larger"), "--steps", "2", *TINY, *taught, "--layers", "4", "--kv-heads", "4"]) == 0
+    assert "heads " not in capsys.readouterr().out, "what goes on has its heads"
     header = read_header(tmp_path / "larger" / "answer.safetensors")
     assert (header.size.layers, header.size.kv_heads) == (4, 4)
     assert main(["answer", "--out", str(tmp_path / "shallow"), "--steps", "1", *TINY, *taught, "--kv-heads", "4"]) == 2
