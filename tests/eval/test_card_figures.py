@@ -1,6 +1,7 @@
 """A card's rows are drawn by the commands that stand under them, and the embedded reader's weights are those that its card speaks of."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -89,3 +90,21 @@ def test_the_reader_answers_as_its_card_says(figures, dpi):
     outcomes = run(card.ROWS[0].samples(line["n"])[:_AGAIN], ["full"], dpi, bench, None)
     differing = sum(outcome.exact != (said == "1") for outcome, said in zip(outcomes, line["right"][:_AGAIN], strict=True))
     assert differing <= _SPARED
+
+
+def test_the_figures_in_the_readmes_are_those_of_the_card(figures):
+    said = {(line["row"], line["dpi"], line["arm"]): line for line in figures["lines"]}
+    table = (READER.parents[1] / "README.md").read_text(encoding="utf-8")
+    for arm in ("full", "template", "free", "dummy-4"):
+        line = said[card.ROWS[0].title, "120", arm]
+        low, high = line["exact_interval"]
+        (row,) = (row for row in table.splitlines() if row.startswith(f"| `{arm}`"))
+        assert f"| {line['exact_percent']:.1f} % | {low:.1f} to {high:.1f} | {line['f1_percent']:.1f} % |" in row
+    short = (READER / "README.md").read_text(encoding="utf-8")
+    aims = short[short.index("| reached | aimed at |") : short.index("first token on two cores")]
+    told = {f"{line['exact_percent']:.1f}" for key, line in said.items()}
+    assert set(re.findall(r"\d+\.\d", aims)) <= told
+    assert len(re.findall(r"\d+\.\d", aims)) == 20
+    assert f"gets about {said[card.ROWS[0].title, '120', 'full']['exact_percent']:.0f} in 100" in (READER / "quire.json").read_text(
+        encoding="utf-8"
+    )
