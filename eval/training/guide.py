@@ -135,7 +135,8 @@ def _log_share(q: Tensor, k: Tensor, row: Tensor, target: Tensor, scaling: float
 
 
 def _placing(q: Tensor, k: Tensor, guide: Guide, half: int, sample: int, scaling: float) -> tuple[Tensor, Tensor] | None:
-    """Log masses of the places' heads of one sample where they should be: (of those whose place it is [a], of the others [b]).
+    """Log masses of the places' heads of one sample where they should be: (on each of the a pieces that this half's heads are to bring [a], on the
+    first row by each head for each piece that it is not to bring [b]).
 
     q [heads, length, d], k [kv_heads, length, d]; None where the sample's targets are text.
     """
