@@ -12,18 +12,26 @@ import { askSure } from "./sure.js";
 let list = [];
 /** Is it known which collection to open? The address or the person says so, or else what the server has. */
 let known = false;
+/** How many times the list was asked for, and which of them is shown: an answer that was overtaken by a later one says what was. */
+let asked = 0;
+let shown = 0;
 let acts = { opened: () => {}, listed: () => {}, removed: () => {} };
 
 const rowOf = (name) => list.find((one) => one.name === name) || null;
 
 /** Ask for the list anew. Returns whether it came. */
 export async function loadCollections() {
+  const mine = ++asked;
+  let found;
   try {
-    list = await api.collections();
+    found = await api.collections();
   } catch (error) {
     if (!lost(error)) trouble(error.message);
     return false;
   }
+  if (mine < shown) return true;
+  shown = mine;
+  list = found;
   if (!known) {
     known = true;
     house.collection = firstToOpen(list, lastUsed());

@@ -15,11 +15,17 @@ const PIECE = 40;
 
 let shelf = { documents: [], next: null, wanted: "" };
 let fresh = new Set();
+/** As in collections.js: what was asked before what is shown comes too late. */
+let times = 0;
+let shown = 0;
 let changed = () => {};
 let forgot = () => {};
 
 /** Fetch and show the collection's documents from the first on. `added`: ids that have just come in. */
 export async function loadShelf(added = []) {
+  const mine = ++times;
+  // Kept for whichever answer is shown: this one may be overtaken.
+  for (const id of added) fresh.add(id);
   const asked = house.collection;
   const wanted = byId("filter").value.trim();
   let piece;
@@ -34,9 +40,9 @@ export async function loadShelf(added = []) {
       return;
     }
   }
-  if (asked !== house.collection || wanted !== byId("filter").value.trim()) return;
+  if (mine < shown || asked !== house.collection || wanted !== byId("filter").value.trim()) return;
+  shown = mine;
   shelf = { documents: piece.documents, next: piece.next || null, wanted };
-  for (const id of added) fresh.add(id);
   draw();
   fresh = new Set();
   // With the whole list at hand, answers from documents that were deleted elsewhere are known, and go.

@@ -48,7 +48,7 @@ def test_the_whole_story_holds_from_the_first_file_to_the_last_receipt(page: Any
     page.until(lambda: sorted(page.texts("#documents .document-name")) == [path.name for path in paths], "all four on the shelf")
     page.until(lambda: page.text(".press-row.failed .press-name") == "torn.pdf", "the one that failed, with its reason")
     assert len(page.text(".press-row.failed .press-status")) > len("torn.pdf")
-    assert page.text("#shelf-count") == "4, with 4 pages"
+    page.until(lambda: page.text("#shelf-count") == "4, with 4 pages", "the collection's count, which is asked for after the shelf")
     page.picture("story-3-ready")
 
     # What failed is tried again, fails again, and is put away: for the server too.
