@@ -1,5 +1,6 @@
 """A workshop over a fresh home, with the embedded reader and MiniLM loaded once for the room, and a few record files to take in."""
 
+import functools
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ from eval.records import contexts
 from ingest.home import Home
 from ingest.opening import open_workshop
 from ingest.pipeline import ingest
+from ingest.policy import Policy
 from ingest.shelf import BareShelf, open_shelf
 from ingest.workshop import Workshop
 from retrieval.embedder import Embedder, load_embedder
@@ -51,13 +53,43 @@ def workshop(open_at: Open, tmp_path: Path) -> Workshop:
 @pytest.fixture
 def records(tmp_path: Path) -> Path:
     """A folder of three text files of record pages; the second has two pages."""
-    folder = tmp_path / "records"
+    return write_records(tmp_path / "records")
+
+
+def write_records(folder: Path) -> Path:
     folder.mkdir()
     pages = [page for context in contexts("build", 4, 1, 12, seed=3) for page in context.pages]
     (folder / "a.txt").write_text("\n".join(pages[0]) + "\n")
     (folder / "b.txt").write_text("\f".join("\n".join(page) + "\n" for page in pages[1:3]))
     (folder / "c.txt").write_text("\n".join(pages[3]) + "\n")
     return folder
+
+
+@pytest.fixture(scope="session")
+def taken_once(tmp_path_factory: pytest.TempPathFactory, backbone: Backbone, embedder: Embedder) -> Callable[..., Path]:
+    """A closed home with some of the records in it, by their names, under a policy (None: the default). Made once; to be copied, never changed."""
+    folder = write_records(tmp_path_factory.mktemp("files") / "records")
+
+    @functools.cache
+    def take(*names: str, policy: Policy | None = None) -> Path:
+        workshop = open_workshop(Home(tmp_path_factory.mktemp("taken")), backbone, embedder, batch=2)
+        workshop.policy = policy or workshop.policy
+        assert len(ingest([folder / name for name in names], "default", workshop).done) == len(names)
+        workshop.close()
+        return workshop.home.root
+
+    return take
+
+
+@pytest.fixture
+def take_in(taken_once: Callable[..., Path], open_at: Open, tmp_path: Path) -> Callable[..., Workshop]:
+    """A workshop over a copy of such a home: compiling the pages anew for each test took most of the room's time."""
+
+    def copy(*names: str, policy: Policy | None = None) -> Workshop:
+        shutil.copytree(taken_once(*names, policy=policy), tmp_path / "home")
+        return open_at(tmp_path / "home")
+
+    return copy
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Keeping within a number of bytes: what goes first, what never goes, and that it can all be made again."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,10 +18,11 @@ from .conftest import files_of
 
 
 @pytest.fixture
-def filled(workshop: Workshop, records: Path) -> Workshop:
+def filled(take_in: Callable[..., Workshop]) -> Workshop:
     """The three records taken in, and all their caches used once, a.txt's before those of b.txt and c.txt."""
-    ingest([records], "default", workshop)
-    for at, name in enumerate(("a.txt", "b.txt", "c.txt")):
+    names = "a.txt", "b.txt", "c.txt"
+    workshop = take_in(*names)
+    for at, name in enumerate(names):
         workshop.catalogue.note_uses(dict.fromkeys(keys(workshop, name), 4e9 + at))
     return workshop
 

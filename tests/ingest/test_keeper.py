@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -12,14 +11,14 @@ from ingest import keeper as room
 from ingest.errors import HomeBusy
 from ingest.evict import look
 from ingest.keeper import Keeper
-from ingest.pipeline import finish_run, ingest
+from ingest.pipeline import finish_run
 from ingest.remove import remove_document
 from ingest.workshop import Workshop
 
 
 @pytest.fixture
-def filled(workshop: Workshop, records: Path) -> Workshop:
-    ingest([records / "b.txt"], "default", workshop)
+def filled(take_in: Callable[..., Workshop]) -> Workshop:
+    workshop = take_in("b.txt")
     workshop.store.ram.limit = 1 << 30
     return workshop
 

@@ -2,16 +2,14 @@
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
 
 import pytest
 
 from cache_compiler.choice import patch_for
 from ingest import together
 from ingest.patching import keep, pages_of
-from ingest.pipeline import ingest
 from ingest.policy import Policy, Wanted
 from ingest.remove import remove_document
 from ingest.together import PatchWorker, Together, form_orbit
@@ -50,10 +48,9 @@ def test_what_could_not_be_formed_is_wanted_the_next_time() -> None:
 
 
 @pytest.fixture
-def hot(workshop: Workshop, records: Path) -> Workshop:
+def hot(take_in: Callable[..., Workshop]) -> Workshop:
     """A home of three documents, four pages in all, and no patches but those that are retrieved together."""
-    workshop.policy = Policy("off")
-    ingest([records], "default", workshop)
+    workshop = take_in("a.txt", "b.txt", "c.txt", policy=Policy("off"))
     workshop.policy = Policy("hot", rank=8, hot_after=2)
     return workshop
 
