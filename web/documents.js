@@ -34,7 +34,7 @@ export async function loadShelf(added = []) {
     piece = await api.documents(asked, { name: wanted, limit: Math.min(200, Math.max(PIECE, shelf.documents.length)) });
   } catch (error) {
     // A collection comes to be with its first document: until then it is an empty shelf, not a mistake.
-    if (error instanceof api.ApiError && error.status === 404) piece = { documents: [], next: null };
+    if (error instanceof api.ApiError && error.status === 404) piece = { documents: [], next: null, none: true };
     else {
       if (!lost(error)) state(error.status === 401 ? "The shelf is locked." : error.message, error.status !== 401);
       return;
@@ -42,7 +42,7 @@ export async function loadShelf(added = []) {
   }
   if (mine < shown || asked !== house.collection || wanted !== byId("filter").value.trim()) return;
   shown = mine;
-  shelf = { documents: piece.documents, next: piece.next || null, wanted };
+  shelf = { documents: piece.documents, next: piece.next || null, wanted, none: piece.none };
   draw();
   fresh = new Set();
   // With the whole list at hand, answers from documents that were deleted elsewhere are known, and go.
@@ -85,7 +85,9 @@ export function tellShelf(row) {
 function draw() {
   const { documents, next, wanted } = shelf;
   byId("drop").classList.toggle("roomy", !documents.length && !wanted);
-  if (!documents.length) state(wanted ? "No document has that in its name." : "This shelf is empty. Add documents: their pages are laid out and read once. Then ask.");
+  // A name may be a slip of the pen in the address: that there is no such collection yet is said.
+  const empty = shelf.none && house.collection !== "default" ? `There is no collection “${house.collection}” yet: it begins with its first document.` : "This shelf is empty.";
+  if (!documents.length) state(wanted ? "No document has that in its name." : `${empty} Add documents: their pages are laid out and read once. Then ask.`);
   else state("");
   // Files that are on their way say better what is to come.
   byId("shelf-state").classList.toggle("hint", !documents.length && !wanted);

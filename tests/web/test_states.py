@@ -151,7 +151,7 @@ def test_files_and_folders_can_be_dropped_anywhere_and_hidden_ones_are_left_out(
 def test_an_empty_collection_says_what_to_do_and_points_to_one_that_is_not(page: Any):
     page.open("?collection=nothing-here-yet")
     page.until(lambda: page.all("#elsewhere"), "the name of a shelf that has documents")
-    assert "empty" in page.text("#shelf-state")
+    assert "no collection “nothing-here-yet” yet: it begins with its first document" in page.text("#shelf-state")
     assert not page.all(".example")
     page.picture("empty-1280")
     page.type("Who is there?")
