@@ -109,7 +109,7 @@ class Answer:
     def take(self, lessons: list[Lesson]) -> None:
         """Look at new lessons and put them into the pool, out of which the oldest go."""
         if not self.options.moving:
-            self._look(lessons)
+            self.look(lessons)
         self.pool = [*self.pool, *lessons][-_POOL * self.options.batch :]
 
     def learn(self, drawn: list[Lesson], rng: Random, shape: Random | None = None) -> tuple[Tensor, dict[str, float]]:
@@ -177,7 +177,7 @@ class Answer:
         if self._papers is None:
             self._papers = {paper: exam.questions(paper, self.options.exam, self.press) for paper in exam.PAPERS}
         for answered in self._papers.values():
-            self._look([lesson for lesson, _ in answered if self.options.moving or not lesson.features])
+            self.look([lesson for lesson, _ in answered if self.options.moving or not lesson.features])
         self.net.eval()
         marks, refused = {}, []
         for paper, answered in self._papers.items():
@@ -205,22 +205,23 @@ class Answer:
         """
         short = [sheet for lesson in lessons for sheet in lesson.flat() if len(lesson.pages) <= self.options.moving_pages]
         long = [sheet for lesson in lessons for sheet in lesson.flat() if len(lesson.pages) > self.options.moving_pages]
-        learnt = self._seen(short)
+        learnt = self.seen(short)
         with torch.no_grad():
-            found = {id(sheet): seen for sheet, seen in zip([*short, *long], [*learnt, *self._seen(long)], strict=True)}
+            found = {id(sheet): seen for sheet, seen in zip([*short, *long], [*learnt, *self.seen(long)], strict=True)}
         features = [found[id(sheet)] for lesson in lessons for sheet in lesson.flat()]
         if not short:
             return features, None
         return features, self.characters.loss(torch.cat(learnt), asked_of(short, self.device)[0])[0]
 
     @torch.no_grad()
-    def _look(self, lessons: Sequence[Lesson]) -> None:
-        found = iter(self._seen([sheet for lesson in lessons for sheet in lesson.flat()]))
+    def look(self, lessons: Sequence[Lesson]) -> None:
+        """Let the eye see the lessons' pages, for all that will be asked of them."""
+        found = iter(self.seen([sheet for lesson in lessons for sheet in lesson.flat()]))
         for lesson in lessons:
             # Half precision halves the pool's memory; the features are normalised, so nothing is lost that training would notice.
             lesson.features = [next(found).half() for _ in lesson.flat()]
 
-    def _seen(self, sheets: Sequence[Sheet]) -> list[Tensor]:
+    def seen(self, sheets: Sequence[Sheet]) -> list[Tensor]:
         """What the eye sees of each sheet, before the merger: [n, eye]."""
         if not sheets:
             return []

@@ -51,7 +51,8 @@ class Guide:
     """What the guided layers of one network share: this batch's targets, and what they have found.
 
     batch, row: [n], which row of which sample predicts a piece of an answer; target: bool [n, length], the rows that hold that piece; spots:
-    where in them. `places`: how many heads beside the first are each drawn to one place of a token; 0: none.
+    where in them. `places`: how many heads beside the first are each drawn to one place of a token; 0: none. shares: by guided layer, what the
+    finding head gives to each target, [n].
     """
 
     head: int = 0
@@ -61,7 +62,7 @@ class Guide:
     target: Tensor | None = None
     spots: Spots | None = None
     losses: list[Tensor] = field(default_factory=list)
-    mass: list[float] = field(default_factory=list)
+    shares: list[Tensor] = field(default_factory=list)
     placed: list[Tensor] = field(default_factory=list)
     put: list[float] = field(default_factory=list)
     ties: Ties | None = None
@@ -79,7 +80,12 @@ class Guide:
     def aim(self, batch: Tensor, row: Tensor, target: Tensor, spots: Spots | None = None) -> None:
         """Set the targets of the coming forward, and forget the last one's losses."""
         self.batch, self.row, self.target, self.spots = batch, row, target, spots
-        self.losses, self.mass, self.placed, self.put = [], [], [], []
+        self.losses, self.shares, self.placed, self.put = [], [], [], []
+
+    @property
+    def mass(self) -> list[float]:
+        """By guided layer, the mean of what the finding head gives to its targets."""
+        return [float(share.mean()) for share in self.shares]
 
     def loss(self) -> Tensor:
         """Mean over the guided layers of -log(mass on the target rows); 0 where the batch had no targets."""
@@ -198,7 +204,7 @@ def _attend(module: nn.Module, q: Tensor, k: Tensor, v: Tensor, mask: Tensor | N
         log_mass = torch.cat([_log_mass(q[at, guide.head], k[at, kv_head], guide, at, float(options["scaling"])) for at in samples])
         # A head that is far off has a vanishing mass; past e^-20 its log would swamp the rest of the loss.
         guide.losses.append(-log_mass.clamp(min=-20).mean())
-        guide.mass.append(float(log_mass.detach().exp().mean()))
+        guide.shares.append(log_mass.detach().exp())
         if guide.spots is not None and (half := getattr(module, "placed_half", None)) is not None:
             parts = [part for at in samples if (part := _placing(q[at], k[at], guide, half, at, float(options["scaling"])))]
             if parts:
