@@ -23,7 +23,9 @@ PATCH, MERGE = 8, 2
 
 @dataclass(frozen=True)
 class Size:
-    """Layers and widths; `inner` is the width within the text tower's MLPs. The defaults are the embedded reader's."""
+    """Layers and widths; `inner` is the width within the text tower's MLPs; `rotary`: how many numbers of each of its heads turn with the position (0:
+    all), the rest are for what stands there, wherever it stands. The defaults are the embedded reader's.
+    """
 
     hidden: int = 256
     layers: int = 6
@@ -34,6 +36,12 @@ class Size:
     eye_heads: int = 4
     vocabulary: int = 1024
     inner: int = 768
+    rotary: int = 0
+
+    @property
+    def turned(self) -> int:
+        """How many numbers of each text head turn with the position."""
+        return self.rotary or self.hidden // self.heads
 
 
 SIZES = {
@@ -46,7 +54,7 @@ def configuration(size: Size, colour: bool = False) -> Glm4vConfig:
     """The network's configuration. Training sees one grey channel, once; with `colour` it is RGB in two temporal copies, the standard form."""
     head = size.hidden // size.heads
     # GLM-4V splits each head's frequencies into time, height and width; 3/16 each for the two sides of the page, the rest for time.
-    side = head * 3 // 16
+    side = size.turned * 3 // 16
     text: dict[str, Any] = {
         "vocab_size": size.vocabulary,
         "hidden_size": size.hidden,
@@ -63,8 +71,8 @@ def configuration(size: Size, colour: bool = False) -> Glm4vConfig:
         "rope_parameters": {
             "rope_type": "default",
             "rope_theta": 10000.0,
-            "partial_rotary_factor": 1.0,
-            "mrope_section": [head // 2 - 2 * side, side, side],
+            "partial_rotary_factor": size.turned / head,
+            "mrope_section": [size.turned // 2 - 2 * side, side, side],
         },
     }
     eye: dict[str, Any] = {

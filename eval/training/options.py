@@ -55,7 +55,7 @@ _COURSE_SHARES = {
 
 
 # Fields of `Size`, for trying others: --eye-layers 6 --hidden 384.
-_SIZES = ("hidden", "layers", "heads", "kv-heads", "eye", "eye-layers", "eye-heads", "vocabulary", "inner")
+_SIZES = ("hidden", "layers", "heads", "kv-heads", "eye", "eye-layers", "eye-heads", "vocabulary", "inner", "rotary")
 
 
 def parser() -> argparse.ArgumentParser:

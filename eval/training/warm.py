@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -32,9 +34,16 @@ def size_of(directory: Path) -> Size:
             eye["num_heads"],
             text["vocab_size"],
             text["intermediate_size"],
+            _rotary(text),
         )
     except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
         raise CheckpointError(f"{path} is no GLM-4V configuration ({error!r}); give a directory that `export` wrote") from error
+
+
+def _rotary(text: Mapping[str, Any]) -> int:
+    head = text["hidden_size"] // text["num_attention_heads"]
+    rotary = round(head * text["rope_parameters"].get("partial_rotary_factor", 1.0))
+    return 0 if rotary == head else rotary
 
 
 def warm(directory: Path, size: Size | None = None) -> tuple[Glm4vForConditionalGeneration, Size, Vocabulary]:
@@ -59,9 +68,16 @@ def warm(directory: Path, size: Size | None = None) -> tuple[Glm4vForConditional
 def enlarged(net: Glm4vForConditionalGeneration, stored: Size, size: Size) -> Glm4vForConditionalGeneration:
     """A network of a larger size that computes what `net` does, and learns on from there: parts of random weights would undo it first.
 
-    More layers, a multiple of the key-value heads, wider MLPs; raises CheckpointError for any other change of size.
+    More layers, a multiple of the key-value heads, wider MLPs; raises CheckpointError for any other change of size. One changes what it computes: with
+    half of the numbers of its heads no longer turned (`rotary`) it has to find its way again, for some minutes.
     """
     state = net.state_dict()
+    if size.turned != stored.turned and (size.hidden, size.heads) == (stored.hidden, stored.heads):
+        if size.turned * 2 != stored.turned:
+            raise CheckpointError(
+                f"of {stored.turned} rotated numbers a head no {size.turned} can be made; only a half of them ({stored.turned // 2})"
+            )
+        state = _stilled(state, stored)
     if size.kv_heads % stored.kv_heads == 0:
         state = _more_kv_heads(state, stored, size.kv_heads // stored.kv_heads)
     state = _wider(state, size.inner - stored.inner)
@@ -94,6 +110,21 @@ def _deeper(state: dict[str, Tensor], prefix: str, silent: tuple[str, str], befo
                 name = key.removeprefix(last)
                 found[f"{prefix}{layer}.{name}"] = torch.zeros_like(value) if name in silent else value.clone()
     return found
+
+
+def _stilled(state: dict[str, Tensor], stored: Size) -> dict[str, Tensor]:
+    """Every other pair of numbers of each head's queries and keys moved behind the rest, where it is not turned: the frequencies that are left are those
+    of half as many pairs, the very ones they had.
+    """
+    width = stored.hidden // stored.heads
+    pairs = torch.arange(stored.turned).view(-1, 2)
+    order = torch.cat([pairs[::2].flatten(), pairs[1::2].flatten(), torch.arange(stored.turned, width)])
+    return {
+        key: value.view(-1, width, *value.shape[1:])[:, order].reshape(value.shape)
+        if key.rsplit(".", 2)[-2] in ("q_proj", "k_proj")
+        else value
+        for key, value in state.items()
+    }
 
 
 def _more_kv_heads(state: dict[str, Tensor], stored: Size, times: int) -> dict[str, Tensor]:

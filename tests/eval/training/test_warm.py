@@ -62,6 +62,29 @@ def test_what_is_added_changes_nothing_at_first_and_learns(directory, tiny):
     assert silent.abs().max() > 0
 
 
+def test_half_of_a_heads_numbers_can_be_kept_from_turning_and_the_rest_turn_as_they_did(directory, tiny, tmp_path, press):
+    net, path = directory
+    still, size, _ = warm(path, replace(tiny, rotary=8))
+    assert size.turned * 2 == tiny.turned == 16
+    before, after = (one.eval().model.language_model for one in (net, still))
+    assert torch.equal(after.rotary_emb.inv_freq, before.rotary_emb.inv_freq[::2])
+    ids, near = torch.arange(20, 30)[None], torch.zeros(3, 1, 10, dtype=torch.long)
+    with torch.no_grad():
+        # All at one place nothing is turned against anything; far apart it is.
+        alike = [one(input_ids=ids, position_ids=near).last_hidden_state for one in (before, after)]
+        apart = [one(input_ids=ids).last_hidden_state for one in (before, after)]
+    assert torch.allclose(*alike, atol=1e-5)
+    assert not torch.allclose(*apart, atol=1e-3)
+    save(tmp_path / "still.safetensors", Header("answer", 1, 0.0, 3, size), {"net": still}, ())
+    export(tmp_path / "still.safetensors", press.vocabulary, tmp_path / "exported")
+    assert size_of(tmp_path / "exported") == size
+
+
+def test_another_share_of_turned_numbers_is_refused(directory, tiny):
+    with pytest.raises(CheckpointError, match=r"of 16 rotated numbers a head no 4 can be made; only a half of them \(8\)"):
+        warm(directory[1], replace(tiny, rotary=4))
+
+
 def test_another_width_is_refused_by_both_sizes(directory, tiny):
     with pytest.raises(CheckpointError, match=r"of Size\(hidden=64.* no Size\(hidden=128"):
         warm(directory[1], replace(tiny, hidden=128))
