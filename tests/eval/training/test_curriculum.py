@@ -71,7 +71,7 @@ def test_a_file_that_is_no_curriculum_is_refused_with_the_reason(tmp_path, text,
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(CurriculumError, match="again, bound, reader"):
+    with pytest.raises(CurriculumError, match="again, bound, far, far-moving, reader"):
         read(BUILT_IN / "nothing.toml")
 
 
