@@ -86,8 +86,8 @@ def _open(path: Path) -> tuple[Header, dict[str, Tensor]]:
     try:
         with safe_open(path, framework="pt") as file:
             facts = json.loads((file.metadata() or {})["header"])
-            # Before the MLPs' width was a setting, it was twice the tower's.
-            size = Size(**{"inner": 2 * facts["size"]["hidden"], **facts["size"]})
+            # Before the MLPs' width was a setting, it was twice the tower's; before the numbers that turn were one, all did.
+            size = Size(**{"inner": 2 * facts["size"]["hidden"], "rotary": 0, **facts["size"]})
             header = Header(**{**facts, "size": size})
             return header, {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (safe_open is no mapping)
     except (SafetensorError, KeyError, TypeError, json.JSONDecodeError) as error:

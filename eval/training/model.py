@@ -36,7 +36,7 @@ class Size:
     eye_heads: int = 4
     vocabulary: int = 1024
     inner: int = 768
-    rotary: int = 0
+    rotary: int = 16
 
     @property
     def turned(self) -> int:
@@ -46,7 +46,7 @@ class Size:
 
 SIZES = {
     "reader": Size(),
-    "tiny": Size(hidden=64, layers=2, heads=4, kv_heads=2, eye=32, eye_layers=1, eye_heads=2, vocabulary=320, inner=128),
+    "tiny": Size(hidden=64, layers=2, heads=4, kv_heads=2, eye=32, eye_layers=1, eye_heads=2, vocabulary=320, inner=128, rotary=0),
 }
 
 

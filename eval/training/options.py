@@ -104,7 +104,9 @@ def parser() -> argparse.ArgumentParser:
         "--dpis", type=_numbers, metavar="N,...", help="what pages are drawn at, one out of these (see: 72,72,72,120,120; answer: 72,120)"
     )
     top.add_argument(
-        "--curriculum", metavar="NAME|FILE", help="answer: what is taught when, instead of one course: reader, again, bound, far, far-moving, or a TOML file"
+        "--curriculum",
+        metavar="NAME|FILE",
+        help="answer: what is taught when, instead of one course: reader, again, bound, far, far-moving, or a TOML file",
     )
     top.add_argument(
         "--font", type=Path, action="append", default=[], help="see: show pages in this font file, too, 8 on 9 pt; may be repeated"
